@@ -1,0 +1,20 @@
+//! What Colloquy decides: what the model sees, how a turn moves, how a damaged history is closed.
+//!
+//! Everything here is a value or a pure function of its arguments. There is no async, no IO, no
+//! clock, no randomness and no logging in this crate; time, identifiers and settings are handed in.
+#![warn(missing_docs)]
+
+pub mod block;
+pub mod closing;
+pub mod control_tokens;
+pub mod conversation;
+pub mod curated;
+pub mod message;
+pub mod objective;
+pub mod prepare;
+pub mod repair;
+pub mod sampling;
+pub mod silence;
+pub mod think_splitter;
+pub mod trace;
+pub mod turn;

@@ -1,0 +1,84 @@
+//! What the server adds to a model: the same answer through Colloquy and straight from the
+//! scripted model, in turn, so that both see the same machine.
+
+use std::time::Duration;
+
+use colloquy::ports::EngineKind;
+use colloquy_models::engines::EnginesConfig;
+use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
+use serde_json::json;
+
+use crate::{
+    host::{Host, Timed, timed},
+    table::{Table, median},
+};
+
+const N_WORDS: usize = 2_000;
+
+pub(crate) fn measure(table: &mut Table) {
+    // 500 words a second is faster than any model here; unpaced shows our own work per piece.
+    let paced = pairs(Duration::from_millis(2), 7);
+    let first = |timed: &[Timed]| median(&timed.iter().map(|timed| timed.first_ms).collect::<Vec<_>>());
+    let whole = |timed: &[Timed]| median(&timed.iter().map(|timed| timed.whole_ms).collect::<Vec<_>>());
+    let unpaced = pairs(Duration::ZERO, 41);
+    let added = first(&unpaced.0) - first(&unpaced.1);
+    table.row(
+        "first event through the server (41 pairs)",
+        (format!("{:.2} ms", first(&unpaced.0)), format!("{:.2} ms straight", first(&unpaced.1))),
+        (format!("{added:+.2} ms"), "+2 ms".into()),
+        added <= 2.0,
+    );
+    table.ratio(
+        "2,000 words, 500 a second (7 pairs)",
+        (format!("{:.0} ms", whole(&paced.0)), format!("{:.0} ms straight", whole(&paced.1))),
+        whole(&paced.0) / whole(&paced.1),
+        1.05,
+    );
+    let per_word_us = (whole(&unpaced.0) - whole(&unpaced.1)) * 1000.0 / N_WORDS as f64;
+    table.row(
+        "2,000 words, as fast as they come",
+        (format!("{:.1} ms", whole(&unpaced.0)), format!("{:.1} ms straight", whole(&unpaced.1))),
+        (format!("{per_word_us:+.1} us a word"), "+100 us a word".into()),
+        per_word_us <= 100.0,
+    );
+}
+
+/// Times through the server and straight.
+fn pairs(gap: Duration, n_pairs: usize) -> (Vec<Timed>, Vec<Timed>) {
+    let model = runtime();
+    let scripted = model.block_on(ScriptedServer::always(Reply::words(N_WORDS).every(gap), 0)).unwrap();
+    let base_url = scripted.base_url().to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let engine =
+        EngineKind::OpenAi { base_url: base_url.clone(), model: "scripted".into(), api_key_env: None };
+    let server = runtime();
+    let config = EnginesConfig::new(folder.path().into());
+    let host = server.block_on(Host::serve(folder.path(), config, engine));
+    let straight_url = format!("{base_url}/chat/completions");
+    let straight_body = json!({
+        "messages": [{"role": "system", "content": "You are helpful."}, {"role": "user", "content": "Go."}],
+        "model": "scripted", "stream": true, "stream_options": {"include_usage": true},
+    });
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let (mut through, mut straight) = (Vec::new(), Vec::new());
+    runtime().block_on(async {
+        for n in 0..=n_pairs {
+            let id = host.conversation().await;
+            let question = json!({"question": "Go."});
+            let (ours, lines) = timed(&client, &host.query_url(id), &question, r#""answer""#).await;
+            assert!(lines.contains("word2000"), "the answer is whole");
+            let (theirs, _) = timed(&client, &straight_url, &straight_body, "word1").await;
+            // The first pair opens connections and files.
+            if n > 0 {
+                through.push(ours);
+                straight.push(theirs);
+            }
+        }
+    });
+    server.block_on(host.colloquy.shut_down());
+    (through, straight)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}

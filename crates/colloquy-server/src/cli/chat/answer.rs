@@ -1,0 +1,230 @@
+//! One streamed answer: its text to stdout, how it comes about to stderr.
+//!
+//! Ctrl-C asks the server to stop and then reads on until `done`, so that what was shown is what
+//! was stored; a second Ctrl-C does not wait.
+
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::signal::unix::Signal;
+
+use crate::cli::{CliError, client::Client, output};
+
+/// What marks a stored answer as an error for clients of the page.
+const SENTINEL: &str = "[ERROR_MESSAGE_SYSTEM]";
+
+/// How an answer ended.
+pub(super) enum Ended {
+    /// It is whole, or as whole as the model would make it.
+    Answered,
+    /// A person stopped it.
+    Stopped,
+    /// It failed, and stderr has been told.
+    Failed,
+}
+
+/// An event of the stream, as far as the terminal shows it.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(tag = "t", rename_all = "snake_case")]
+enum Event {
+    Answer {
+        text: String,
+    },
+    Thinking {
+        text: String,
+    },
+    Progress {
+        phase: String,
+        #[serde(default)]
+        done: u32,
+        #[serde(default)]
+        total: u32,
+    },
+    MemoryReload,
+    Error {
+        text: String,
+        raw: Option<String>,
+    },
+    Done {
+        outcome: String,
+    },
+    /// Something newer than this program: skipped, as the protocol asks of clients.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Asks and shows the answer as it comes.
+pub(super) async fn stream(
+    client: &Client,
+    conversation: i64,
+    body: &Value,
+    interrupts: &mut Signal,
+) -> Result<Ended, CliError> {
+    let path = format!("/erudi/conversations/{conversation}");
+    let reply = client.send(Method::POST, &format!("{path}/query"), Some(body)).await?.accepted().await?;
+    let mut lines = reply.lines();
+    let mut screen = Screen::new();
+    let mut is_stopped = false;
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line,
+            _ = interrupts.recv() => {
+                if is_stopped {
+                    screen.end();
+                    return Ok(Ended::Stopped);
+                }
+                is_stopped = true;
+                let _: Value = client.post(&format!("{path}/stop"), &json!({})).await?;
+                continue;
+            }
+        };
+        let line = match line {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) => {
+                screen.end();
+                return Err(error);
+            }
+        };
+        let event = serde_json::from_slice(&line)
+            .map_err(|source| CliError::caused("understand an event of the answer", source))?;
+        if let Some(outcome) = screen.show(event) {
+            screen.end();
+            return Ok(ended(&outcome, screen.has_failed));
+        }
+    }
+    screen.end();
+    Err(CliError::Failed("the connection ended before the answer did; what was read is kept".into()))
+}
+
+fn ended(outcome: &str, has_failed: bool) -> Ended {
+    match outcome {
+        "stopped" => Ended::Stopped,
+        "interrupted" => {
+            if !has_failed {
+                output::note("error: the answer was interrupted; what was read is kept");
+            }
+            Ended::Failed
+        }
+        _ if has_failed => Ended::Failed,
+        _ => Ended::Answered,
+    }
+}
+
+/// The text for people of a stored or streamed error.
+pub(super) fn without_sentinel(text: &str) -> &str {
+    text.strip_prefix(SENTINEL).map_or(text, str::trim_start)
+}
+
+/// What is on the terminal right now.
+struct Screen {
+    /// A person watches stderr: reasoning and progress are worth showing.
+    is_lively: bool,
+    state: Shown,
+    ends_in_newline: bool,
+    has_failed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Nothing,
+    /// A line on stderr that the next thing overwrites.
+    Progress,
+    Thinking,
+    Answer,
+}
+
+impl Screen {
+    fn new() -> Self {
+        let is_lively = output::stderr_is_lively();
+        Self { is_lively, state: Shown::Nothing, ends_in_newline: true, has_failed: false }
+    }
+
+    /// Shows one event; gives the outcome at the end.
+    fn show(&mut self, event: Event) -> Option<String> {
+        match event {
+            Event::Answer { text } => {
+                self.turn_to(Shown::Answer);
+                self.ends_in_newline = text.ends_with('\n');
+                output::print(&text);
+            }
+            Event::Thinking { text } if self.is_lively => {
+                self.turn_to(Shown::Thinking);
+                output::print_to_stderr(&output::dim(&text));
+            }
+            Event::Thinking { .. } | Event::Unknown => {}
+            Event::Progress { phase, done, total } => self.progress(&progress_text(&phase, done, total)),
+            Event::MemoryReload => self.progress("the model had been unloaded; loading it again"),
+            Event::Error { text, raw } => {
+                self.end();
+                self.has_failed = true;
+                output::note(&format!("error: {}", without_sentinel(&text)));
+                if let Some(raw) = raw {
+                    output::note(&output::dim(raw.trim_end()));
+                }
+            }
+            Event::Done { outcome } => return Some(outcome),
+        }
+        None
+    }
+
+    fn progress(&mut self, text: &str) {
+        if self.is_lively && matches!(self.state, Shown::Nothing | Shown::Progress) {
+            self.state = Shown::Progress;
+            output::print_to_stderr(&format!("\r\x1b[2K{}", output::dim(text)));
+        }
+    }
+
+    fn turn_to(&mut self, next: Shown) {
+        match (self.state, next) {
+            (Shown::Progress, _) => output::print_to_stderr("\r\x1b[2K"),
+            (Shown::Thinking, Shown::Answer) => output::print_to_stderr("\n\n"),
+            (Shown::Nothing | Shown::Thinking | Shown::Answer, _) => {}
+        }
+        self.state = next;
+    }
+
+    /// Ends the line that is open, so that what follows starts on its own.
+    fn end(&mut self) {
+        match self.state {
+            Shown::Nothing => {}
+            Shown::Progress => output::print_to_stderr("\r\x1b[2K"),
+            Shown::Thinking => output::print_to_stderr("\n"),
+            Shown::Answer if self.ends_in_newline => {}
+            Shown::Answer => output::print("\n"),
+        }
+        self.state = Shown::Nothing;
+        self.ends_in_newline = true;
+    }
+}
+
+fn progress_text(phase: &str, done: u32, total: u32) -> String {
+    match phase {
+        "waiting" => "waiting for the engine".to_owned(),
+        "loading" => "loading the model".to_owned(),
+        "reading" if total > 0 => format!("reading the conversation: {done} of {total} tokens"),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_of_a_newer_server_is_skipped() {
+        let read = |line: &str| serde_json::from_str::<Event>(line).expect("an event");
+        assert_eq!(read(r#"{"t":"holograph","seq":7,"text":[1]}"#), Event::Unknown);
+        assert_eq!(read(r#"{"t":"memory_reload","reason":"idle","seq":1}"#), Event::MemoryReload);
+        assert_eq!(
+            read(r#"{"t":"done","seq":9,"outcome":"answered","turn_id":"x"}"#),
+            Event::Done { outcome: "answered".into() }
+        );
+    }
+
+    #[test]
+    fn the_sentinel_is_not_for_people() {
+        assert_eq!(without_sentinel("[ERROR_MESSAGE_SYSTEM] It broke."), "It broke.");
+        assert_eq!(without_sentinel("It [ERROR_MESSAGE_SYSTEM] broke."), "It [ERROR_MESSAGE_SYSTEM] broke.");
+    }
+}

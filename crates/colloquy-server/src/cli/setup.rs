@@ -1,0 +1,79 @@
+//! `setup`: an engine and a first model. It may be run any number of times: what is there is kept,
+//! what was interrupted goes on, and when nothing is missing nothing is asked of the network.
+
+mod bars;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use colloquy_models::{
+    install::{self, DEFAULT_MODEL_NAME, Folders, InstallError, Progress},
+    llama,
+};
+
+use super::{CliError, client::Client, models, notice, output};
+use crate::{config::Config, data_dir::DataDir};
+use bars::Bars;
+
+/// Get an engine and a small model, once.
+///
+/// The engine is the llama-server of --llama-server or of the PATH; when there is none it is built
+/// (about ten minutes on two cores). The model is SmolLM2-135M-Instruct, 98 MB.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  colloquy setup
+  colloquy setup --llama-server ~/llama.cpp/build/bin/llama-server")]
+pub(super) struct Arguments {}
+
+pub(super) async fn run(_arguments: Arguments, config: &Config) -> Result<(), CliError> {
+    let data_dir = DataDir::at(&config.data_dir);
+    data_dir.create().map_err(|source| CliError::caused("create the data folder", source))?;
+    let folders = Folders { cache: config.cache_dir.clone(), data: config.data_dir.clone() };
+
+    let engine = match llama::find(config.engine.llama_server.as_deref(), &config.data_dir) {
+        Ok(engine) => engine,
+        Err(llama::NotFound::Nowhere(_)) => install(folders.clone(), install::install_engine).await?,
+        Err(error @ llama::NotFound::Named(_)) => return Err(CliError::Usage(error.to_string())),
+    };
+    let engine = llama::probe(&engine).await.map_err(|source| CliError::caused("use the engine", source))?;
+    output::note(&format!("engine: {} ({})", engine.path.display(), engine.version));
+
+    let weights = install(folders, install::install_default_model).await?;
+    output::note(&format!("model: {}", weights.display()));
+    register(config, weights).await?;
+    output::note("ready: `colloquy serve --open` or `colloquy chat`");
+    Ok(())
+}
+
+/// Installing blocks, so it has a thread of its own; its bars write to stderr.
+async fn install(
+    folders: Folders,
+    step: fn(&Folders, &mut dyn Progress) -> Result<PathBuf, InstallError>,
+) -> Result<PathBuf, CliError> {
+    tokio::task::spawn_blocking(move || step(&folders, &mut Bars::new()))
+        .await
+        .map_err(|source| CliError::caused("run the installation", source))?
+        .map_err(|source| CliError::Failed(output::chain(&source)))
+}
+
+/// Makes the model known, unless it is; it becomes the default only where there is none.
+async fn register(config: &Config, weights: PathBuf) -> Result<(), CliError> {
+    let client = Client::connect(config).await?;
+    let result = register_with(&client, weights).await;
+    client.close().await;
+    result
+}
+
+async fn register_with(client: &Client, weights: PathBuf) -> Result<(), CliError> {
+    if !models::list(client).await?.iter().any(|llm| llm.name == DEFAULT_MODEL_NAME) {
+        let path = weights.to_str().ok_or_else(|| {
+            CliError::Failed(format!("the path {} is not UTF-8; choose another --data-dir", weights.display()))
+        })?;
+        models::add_gguf(client, DEFAULT_MODEL_NAME, path).await?;
+    }
+    let default = models::list(client).await?.into_iter().find(|llm| llm.is_default);
+    if let Some(notice) = default.and_then(|llm| notice::for_model(&llm.name)) {
+        output::note(&notice);
+    }
+    Ok(())
+}

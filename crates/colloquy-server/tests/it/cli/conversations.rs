@@ -1,0 +1,65 @@
+//! `conversations`: out and away.
+
+use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
+use serde_json::{Value, json};
+
+use super::place::Place;
+
+async fn place_with_one() -> (ScriptedServer, Place) {
+    let server = ScriptedServer::start([Reply::answer("A fine answer.")]).await.unwrap();
+    let place = Place::with_model(&server).await;
+    place.run(&["chat", "A good question?"]).await.succeeds();
+    (server, place)
+}
+
+#[tokio::test]
+async fn they_are_listed_and_shown() {
+    let (_server, place) = place_with_one().await;
+    let listed = place.json(&["conversations", "list", "--json"]).await;
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(listed[0]["id"], 1);
+    let listed = place.run(&["conversations", "list"]).await.succeeds();
+    assert!(listed.stdout.starts_with("ID"), "{listed:?}");
+
+    let shown = place.run(&["conversations", "show", "1"]).await.succeeds();
+    assert!(shown.stdout.contains("A good question?") && shown.stdout.contains("A fine answer."), "{shown:?}");
+    let shown = place.json(&["conversations", "show", "1", "--json"]).await;
+    let senders: Vec<_> = shown.as_array().unwrap().iter().map(|message| message["sender"].clone()).collect();
+    assert_eq!(senders, ["user", "llm"]);
+}
+
+#[tokio::test]
+async fn an_export_holds_every_word_in_both_forms() {
+    let (_server, place) = place_with_one().await;
+    let out = place.data_dir().join("out.json");
+    place.run(&["conversations", "export", "1", "-o", out.to_str().unwrap()]).await.succeeds();
+    let file = std::fs::read_to_string(&out).unwrap();
+    let printed = place.run(&["conversations", "export", "1", "--format", "json"]).await.succeeds().stdout;
+    let (file_json, printed_json): (Value, Value) =
+        (serde_json::from_str(&file).unwrap(), serde_json::from_str(&printed).unwrap());
+    assert!(file_json.is_object() && printed_json.is_object());
+    for text in [&file, &printed] {
+        assert!(text.contains("A good question?") && text.contains("A fine answer."), "{text}");
+    }
+    let markdown = place.run(&["conversations", "export", "1", "--format", "markdown"]).await.succeeds().stdout;
+    assert!(markdown.contains("A good question?") && markdown.contains("A fine answer."), "{markdown}");
+}
+
+#[tokio::test]
+async fn a_failed_export_leaves_the_older_file_alone() {
+    let (_server, place) = place_with_one().await;
+    place.write("out.json", "older");
+    let out = place.data_dir().join("out.json");
+    place.run(&["conversations", "export", "7", "-o", out.to_str().unwrap()]).await.fails(1, &["7"]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "older");
+}
+
+#[tokio::test]
+async fn a_deleted_one_is_gone() {
+    let (_server, place) = place_with_one().await;
+    place.run(&["conversations", "delete", "1", "--yes"]).await.succeeds();
+    assert_eq!(place.json(&["conversations", "list", "--json"]).await, json!([]));
+    for line in [["conversations", "show", "1"], ["conversations", "delete", "1"]] {
+        place.run(&line).await.fails(1, &["1"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! The commits of a turn (design § 3, 3): (a) its question, (b) and (c) its steps, (d) its end.
+//!
+//! Each is one transaction that checks the fence before it touches a row, and each writes only
+//! what it adds: nothing here reads or rewrites more of a branch than its tip.
+
+use colloquy::{
+    ports::{AppendedQuestion, Commit, Committed, Lease, NewMessage, Principal, Question, StoreError},
+    record,
+};
+use colloquy_core::message::{ConversationId, Kind, Message, MessageId, TimeMs, TurnId};
+use sqlx::SqliteConnection;
+
+use crate::{
+    SqliteStore, conversations, events,
+    fault::Outcome,
+    leases,
+    messages::{self, Place, Tip},
+    stored,
+};
+
+pub(crate) async fn append_question(
+    store: &SqliteStore,
+    principal: &Principal,
+    id: ConversationId,
+    question: Question,
+) -> Outcome<AppendedQuestion> {
+    let mut tx = store.begin_durable().await?;
+    let below = messages::tip(&mut tx, principal, id).await?.ok_or(StoreError::NoSuchConversation)?;
+    // Also a turn whose process died: it is closed before anything else is appended.
+    if let Some(turn_uid) = leases::running_turn(&mut tx, id).await? {
+        return Err(StoreError::TurnInProgress { turn_uid: Some(turn_uid) }.into());
+    }
+    let expires_at = question.at.saturating_add(question.lease_ms);
+    let lease = leases::acquire(&mut tx, id, question.holder, question.at, expires_at).await?;
+    refuse_stale(below, question.base_id)?;
+    let turn_id = insert_turn(&mut tx, &lease, &question).await?;
+    let place = Place { conversation_id: id, turn_id, below, at: question.at };
+    let message = NewMessage {
+        uid: question.message_uid,
+        step: 0,
+        kind: Kind::Question,
+        app_authored: question.app_authored,
+        blocks: question.blocks,
+        origin: None,
+        usage: None,
+        finish_reason: None,
+    };
+    let message = messages::insert(&mut tx, place, message).await?;
+    sqlx::query("UPDATE turns SET question_id = ? WHERE id = ?")
+        .bind(message.id.0)
+        .bind(turn_id.0)
+        .execute(&mut *tx)
+        .await?;
+    let version = conversations::advance(&mut tx, id, turn_id, message.id, question.at).await?;
+    tx.commit().await?;
+    Ok(AppendedQuestion { lease, turn_id, message, version })
+}
+
+pub(crate) async fn append_step(
+    store: &SqliteStore,
+    principal: &Principal,
+    lease: &Lease,
+    turn_id: TurnId,
+    parent_id: MessageId,
+    message: NewMessage,
+    at: TimeMs,
+) -> Outcome<Message> {
+    let mut tx = store.begin_durable().await?;
+    leases::check(&mut tx, principal, lease).await?;
+    check_running(&mut tx, lease, turn_id).await?;
+    let below = tip_at(&mut tx, principal, lease, parent_id).await?;
+    let place = Place { conversation_id: lease.conversation_id, turn_id, below, at };
+    let message = messages::insert(&mut tx, place, message).await?;
+    conversations::advance(&mut tx, lease.conversation_id, turn_id, message.id, at).await?;
+    tx.commit().await?;
+    Ok(message)
+}
+
+pub(crate) async fn commit(
+    store: &SqliteStore,
+    principal: &Principal,
+    lease: &Lease,
+    commit: Commit,
+) -> Outcome<Committed> {
+    let Commit { turn_id, parent_id, messages: new, outcome, error, tail, first_seq, last_seq, at } = commit;
+    let mut tx = store.begin_durable().await?;
+    leases::check(&mut tx, principal, lease).await?;
+    check_running(&mut tx, lease, turn_id).await?;
+    let mut below = tip_at(&mut tx, principal, lease, parent_id).await?;
+    let mut committed = Vec::with_capacity(new.len());
+    for message in new {
+        let place = Place { conversation_id: lease.conversation_id, turn_id, below, at };
+        let message = messages::insert(&mut tx, place, message).await?;
+        below = Some(Tip { id: message.id, depth: message.depth });
+        committed.push(message);
+    }
+    events::append(&mut tx, turn_id, first_seq, &tail).await?;
+    // What was started and never finished will not be: its process is done with it.
+    sqlx::query(
+        "UPDATE tool_runs SET state = 'interrupted', finished_at = ? WHERE turn_id = ? AND state = 'started'",
+    )
+    .bind(at)
+    .bind(turn_id.0)
+    .execute(&mut *tx)
+    .await?;
+    sqlx::query(
+        "UPDATE turns SET state = 'over', outcome = ?, error = ?, last_seq = ?, ended_at = ? WHERE id = ?",
+    )
+    .bind(record::encode_outcome(outcome))
+    .bind(error.as_ref().map(record::encode_error))
+    .bind(stored(last_seq)?)
+    .bind(at)
+    .bind(turn_id.0)
+    .execute(&mut *tx)
+    .await?;
+    let tip_id = below.map_or(parent_id, |tip| tip.id);
+    let version = conversations::advance(&mut tx, lease.conversation_id, turn_id, tip_id, at).await?;
+    leases::release(&mut tx, lease).await?;
+    tx.commit().await?;
+    Ok(Committed { messages: committed, version })
+}
+
+/// Refuses a write for a turn that has ended, or that the lease does not cover.
+pub(crate) async fn check_running(tx: &mut SqliteConnection, lease: &Lease, turn_id: TurnId) -> Outcome<()> {
+    let running: Option<i64> = sqlx::query_scalar(
+        "SELECT id FROM turns WHERE id = ? AND conversation_id = ? AND state = 'running'",
+    )
+    .bind(turn_id.0)
+    .bind(lease.conversation_id.0)
+    .fetch_optional(tx)
+    .await?;
+    running.map(drop).ok_or(StoreError::StaleOwner.into())
+}
+
+/// The tip, which has to be the parent that the caller means.
+async fn tip_at(
+    tx: &mut SqliteConnection,
+    principal: &Principal,
+    lease: &Lease,
+    parent_id: MessageId,
+) -> Outcome<Option<Tip>> {
+    let tip =
+        messages::tip(tx, principal, lease.conversation_id).await?.ok_or(StoreError::NoSuchConversation)?;
+    refuse_stale(tip, Some(parent_id))?;
+    Ok(tip)
+}
+
+fn refuse_stale(tip: Option<Tip>, base_id: Option<MessageId>) -> Outcome<()> {
+    let tip_id = tip.map(|tip| tip.id);
+    if tip_id == base_id { Ok(()) } else { Err(StoreError::StaleParent { tip_id }.into()) }
+}
+
+async fn insert_turn(tx: &mut SqliteConnection, lease: &Lease, question: &Question) -> Outcome<TurnId> {
+    let id = sqlx::query_scalar(
+        "INSERT INTO turns (uid, conversation_id, base_id, state, fence, llm_id, last_seq,
+                            created_at, started_at, request)
+         VALUES (?, ?, ?, 'running', ?, ?, 0, ?, ?, ?) RETURNING id",
+    )
+    .bind(question.turn_uid.0.as_slice())
+    .bind(lease.conversation_id.0)
+    .bind(question.base_id.map(|id| id.0))
+    .bind(lease.fence)
+    .bind(question.llm_id.map(|id| id.0))
+    .bind(question.at)
+    .bind(question.at)
+    .bind(&question.request)
+    .fetch_one(tx)
+    .await?;
+    Ok(TurnId(id))
+}

@@ -1,0 +1,216 @@
+//! An OpenAI-compatible server that follows a script, on a free loopback port.
+//!
+//! Its stream has the events of llama-server's, in the same order and with the same members. It
+//! records requests as raw bytes, and answers whose client left before their end. For tests of the
+//! wire, and for measuring what Colloquy adds to a model.
+
+mod reply;
+
+use std::{
+    collections::VecDeque,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+    routing::get,
+    serve::ListenerExt,
+};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+
+use crate::lock::lock;
+
+pub use self::reply::{Frame, Reply, StreamPlan, WireUsage};
+
+/// A running server. It stops listening when this is dropped.
+#[derive(Debug)]
+pub struct ScriptedServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    listening: JoinHandle<()>,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireRequest {
+    /// Its path.
+    pub path: String,
+    /// Its `Authorization` header.
+    pub authorization: Option<String>,
+    /// Its body, byte for byte.
+    pub body: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    replies: Mutex<VecDeque<Reply>>,
+    /// Given when `replies` is empty.
+    standing: Option<Reply>,
+    seen: watch::Sender<Seen>,
+}
+
+/// What a test may wait for.
+#[derive(Debug, Default)]
+struct Seen {
+    requests: Vec<WireRequest>,
+    n_connections: usize,
+    n_closed_early: usize,
+}
+
+impl ScriptedServer {
+    /// Gives `replies`, one per request, and then answers 500.
+    pub async fn start(replies: impl IntoIterator<Item = Reply>) -> io::Result<Self> {
+        Self::listen(0, replies.into_iter().collect(), None).await
+    }
+
+    /// Gives the same reply to every request, on `port`, or on a free one for 0.
+    pub async fn always(reply: Reply, port: u16) -> io::Result<Self> {
+        Self::listen(port, VecDeque::new(), Some(reply)).await
+    }
+
+    async fn listen(port: u16, replies: VecDeque<Reply>, standing: Option<Reply>) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        let address = listener.local_addr()?;
+        let shared =
+            Arc::new(Shared { replies: Mutex::new(replies), standing, seen: watch::Sender::default() });
+        let router = Router::new()
+            .route("/health", get(|| async { r#"{"status":"ok"}"# }))
+            .route("/v1/models", get(models))
+            .fallback(complete)
+            .with_state(Arc::clone(&shared));
+        let counted = Arc::clone(&shared);
+        let listener = listener.tap_io(move |connection| {
+            // Without it Nagle's algorithm would be measured instead of the server.
+            let _ = connection.set_nodelay(true);
+            counted.seen.send_modify(|seen| seen.n_connections += 1);
+        });
+        let listening = tokio::spawn(async move {
+            // A loopback listener that fails ends the server; its clients see a refused connection.
+            let _ = axum::serve(listener, router).await;
+        });
+        Ok(Self { address, shared, listening })
+    }
+
+    /// The address under which `/chat/completions` lies.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Every request so far, oldest first.
+    pub fn requests(&self) -> Vec<WireRequest> {
+        self.shared.seen.borrow().requests.clone()
+    }
+
+    /// The bodies of the requests so far, for [`crate::prefix::assert_prefix_stable`].
+    pub fn bodies(&self) -> Vec<Vec<u8>> {
+        self.requests().into_iter().map(|request| request.body).collect()
+    }
+
+    /// How many connections were opened so far.
+    pub fn n_connections(&self) -> usize {
+        self.shared.seen.borrow().n_connections
+    }
+
+    /// How many answers the client did not wait for so far.
+    pub fn n_closed_early(&self) -> usize {
+        self.shared.seen.borrow().n_closed_early
+    }
+
+    /// Waits until that many requests have come.
+    pub async fn requested(&self, n_requests: usize) {
+        self.wait_for(|seen| seen.requests.len() >= n_requests).await;
+    }
+
+    /// Waits until the client has left that many answers before their end.
+    pub async fn closed_early(&self, n_answers: usize) {
+        self.wait_for(|seen| seen.n_closed_early >= n_answers).await;
+    }
+
+    async fn wait_for(&self, holds: impl FnMut(&Seen) -> bool) {
+        self.shared.seen.subscribe().wait_for(holds).await.expect("BUG: the server owns the sender");
+    }
+}
+
+impl Drop for ScriptedServer {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+async fn models() -> Response {
+    let body = r#"{"object":"list","data":[{"id":"scripted-model","object":"model"}]}"#;
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+async fn complete(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let request = WireRequest {
+        path: uri.path().to_owned(),
+        authorization: authorization.map(String::from),
+        body: body.to_vec(),
+    };
+    // Taken before the request is recorded, so that a test that saw it knows its reply is taken.
+    let reply = lock(&shared.replies).pop_front().or_else(|| shared.standing.clone());
+    let guard = AnswerGuard { shared: Arc::clone(&shared), is_whole: false };
+    shared.seen.send_modify(|seen| seen.requests.push(request));
+    match reply {
+        Some(Reply::Stream(plan)) => {
+            let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+            (headers, Body::from_stream(plan.play(guard))).into_response()
+        }
+        Some(Reply::Document { status, headers, body }) => {
+            guard.whole();
+            let mut response = Response::new(Body::from(body));
+            *response.status_mut() = StatusCode::from_u16(status).expect("BUG: no such status");
+            for (name, value) in headers {
+                let value = value.parse().expect("BUG: not a header value");
+                response.headers_mut().insert(name, value);
+            }
+            response
+        }
+        Some(Reply::Never) => {
+            let _held_until_the_client_leaves = guard;
+            std::future::pending().await
+        }
+        None => {
+            guard.whole();
+            (StatusCode::INTERNAL_SERVER_ERROR, "the test's script has no further reply").into_response()
+        }
+    }
+}
+
+/// Lives as long as its answer; dropped before the answer is whole, the client has left.
+#[derive(Debug)]
+struct AnswerGuard {
+    shared: Arc<Shared>,
+    is_whole: bool,
+}
+
+impl AnswerGuard {
+    /// The answer ended as the script says.
+    fn whole(mut self) {
+        self.is_whole = true;
+    }
+}
+
+impl Drop for AnswerGuard {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.shared.seen.send_modify(|seen| seen.n_closed_early += 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

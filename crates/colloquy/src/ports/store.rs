@@ -1,0 +1,582 @@
+//! The store: one trait for the append-only message tree and what surrounds it (design § 3).
+//!
+//! Every call names the acting principal; what belongs to another is as if it did not exist (I12).
+//! Every write to the tree carries a [`Lease`], and a stale one fails with
+//! [`StoreError::StaleOwner`] before a row is touched (I7). Absence is `Option` or `false`.
+
+use async_trait::async_trait;
+use colloquy_core::{
+    block::Block,
+    conversation::Settings,
+    message::{
+        ConversationId, FinishReason, Kind, LlmId, Message, MessageId, Origin, TimeMs, TurnId, Uid, Usage,
+    },
+    turn::Outcome,
+};
+
+use crate::stream::{StreamError, StreamEvent};
+
+/// On whose behalf a call is made.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Principal(pub String);
+
+impl Principal {
+    /// The one principal of a program that serves a single person.
+    pub fn local() -> Self {
+        Self("local".into())
+    }
+}
+
+/// The right to write to one conversation, until somebody with a higher fence takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The conversation it covers.
+    pub conversation_id: ConversationId,
+    /// The process that holds it.
+    pub holder: Uid,
+    /// Grows with every change of hands and outlives the holder.
+    pub fence: i64,
+}
+
+/// Where an installed model runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineKind {
+    /// A GGUF file, run by a `llama-server` child.
+    Llama {
+        /// Absolute path of the weights.
+        path: String,
+    },
+    /// An OpenAI-compatible server.
+    OpenAi {
+        /// Ends where `/chat/completions` is appended.
+        base_url: String,
+        /// The model's name there.
+        model: String,
+        /// The environment variable that holds the key.
+        api_key_env: Option<String>,
+    },
+}
+
+/// An installed model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LlmRow {
+    /// Its identifier.
+    pub id: LlmId,
+    /// What people call it; unique.
+    pub name: String,
+    /// Where it runs.
+    pub engine: EngineKind,
+    /// The window it was trained with or that was declared for it, in tokens.
+    pub context_window: Option<u32>,
+    /// Parameters in billions.
+    pub param_size: Option<f64>,
+    /// Size of the weights in bytes.
+    pub size_bytes: Option<u64>,
+    /// The sampling defaults its author wrote down, as JSON text of a `generation_config` object.
+    pub generation_config: Option<String>,
+    /// Whether new conversations use it when they name none.
+    pub is_default: bool,
+    /// When it was installed.
+    pub created_at: TimeMs,
+}
+
+/// A model to install.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewLlm {
+    /// See [`LlmRow::name`].
+    pub name: String,
+    /// See [`LlmRow::engine`].
+    pub engine: EngineKind,
+    /// See [`LlmRow::context_window`].
+    pub context_window: Option<u32>,
+    /// See [`LlmRow::param_size`].
+    pub param_size: Option<f64>,
+    /// See [`LlmRow::size_bytes`].
+    pub size_bytes: Option<u64>,
+    /// See [`LlmRow::generation_config`].
+    pub generation_config: Option<String>,
+    /// Becomes the default, and so does the first model of all.
+    pub make_default: bool,
+    /// When it is installed.
+    pub created_at: TimeMs,
+}
+
+/// A conversation without its messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationRow {
+    /// Its identifier.
+    pub id: ConversationId,
+    /// Its portable identifier.
+    pub uid: Uid,
+    /// The model it is bound to; `None` after that model was deleted.
+    pub llm_id: Option<LlmId>,
+    /// What people call it.
+    pub name: String,
+    /// What it owns.
+    pub settings: Settings,
+    /// The last message of the branch that is shown.
+    pub tip_id: Option<MessageId>,
+    /// Grows with every change of tip or overlays.
+    pub version: i64,
+    /// When it was created.
+    pub created_at: TimeMs,
+    /// When its last message was committed; starts as `created_at`.
+    pub last_message_at: TimeMs,
+}
+
+/// A conversation to create.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewConversation {
+    /// Its portable identifier.
+    pub uid: Uid,
+    /// The model it is bound to.
+    pub llm_id: Option<LlmId>,
+    /// What people call it.
+    pub name: String,
+    /// What it owns.
+    pub settings: Settings,
+    /// When it is created.
+    pub created_at: TimeMs,
+}
+
+/// A change of a conversation; `None` leaves a field as it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConversationPatch {
+    /// The new name.
+    pub name: Option<String>,
+    /// The new model.
+    pub llm_id: Option<LlmId>,
+    /// All settings, already merged and checked.
+    pub settings: Option<Settings>,
+}
+
+/// A page of a list: at most `limit` rows, only those with an id below `before`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Page {
+    /// At most that many rows; `None` for all.
+    pub limit: Option<u32>,
+    /// Only rows with a smaller id.
+    pub before: Option<i64>,
+}
+
+/// A message and what surrounds it, as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredMessage {
+    /// The message.
+    pub message: Message,
+    /// Whether it is starred.
+    pub starred: bool,
+    /// The identity of its turn.
+    pub turn_uid: Uid,
+    /// How its turn ended; `None` while it runs.
+    pub outcome: Option<Outcome>,
+    /// The error of its turn.
+    pub error: Option<StreamError>,
+    /// Every message with the same parent, itself included, oldest first.
+    pub siblings: Vec<MessageId>,
+}
+
+/// A branch as the next step shows it to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// From the first message to the tip, redacted turns left out.
+    pub messages: Vec<Message>,
+    /// The texts of the conversation's starred messages on this branch, oldest first.
+    pub starred: Vec<String>,
+}
+
+/// A question to append: commit (a). Takes the lease in the same transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The process that will own the conversation.
+    pub holder: Uid,
+    /// How long the lease holds without a heartbeat, in milliseconds.
+    pub lease_ms: i64,
+    /// The identity of the turn.
+    pub turn_uid: Uid,
+    /// The tip it is asked on; `None` for a first question.
+    pub base_id: Option<MessageId>,
+    /// The identity of the question's message.
+    pub message_uid: Uid,
+    /// What is asked.
+    pub blocks: Vec<Block>,
+    /// Whether the program rather than a person asks it; lists leave such a row out.
+    pub app_authored: bool,
+    /// The request as [`crate::record`] writes it.
+    pub request: String,
+    /// The model that answers.
+    pub llm_id: Option<LlmId>,
+    /// Now.
+    pub at: TimeMs,
+}
+
+/// A question that is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AppendedQuestion {
+    /// Covers the turn.
+    pub lease: Lease,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The question's message.
+    pub message: Message,
+    /// The conversation's version after it.
+    pub version: i64,
+}
+
+/// A message to append. Parent and depth follow from the order: the first one's parent is
+/// [`Commit::parent_id`], each other's is the one before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMessage {
+    /// Its identity.
+    pub uid: Uid,
+    /// The step of its turn.
+    pub step: u32,
+    /// What it is for.
+    pub kind: Kind,
+    /// Whether Colloquy or the program wrote it.
+    pub app_authored: bool,
+    /// Its content.
+    pub blocks: Vec<Block>,
+    /// Which model wrote it.
+    pub origin: Option<Origin>,
+    /// What its step cost.
+    pub usage: Option<Usage>,
+    /// Why its step ended.
+    pub finish_reason: Option<FinishReason>,
+}
+
+/// The end of a turn: commit (d). One transaction, which also gives the lease back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commit {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The message that the first of `messages` follows.
+    pub parent_id: MessageId,
+    /// Closing results and the answer, in order; may be empty.
+    pub messages: Vec<NewMessage>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What went wrong.
+    pub error: Option<StreamError>,
+    /// Events that are not known to be on disk yet, consecutive from `first_seq`; may be empty.
+    /// Written in the same transaction, by the rule of [`Store::append_events`].
+    pub tail: Vec<StreamEvent>,
+    /// The `seq` of the first event of `tail`.
+    pub first_seq: u64,
+    /// The `seq` of its last event, `done` included.
+    pub last_seq: u64,
+    /// Now.
+    pub at: TimeMs,
+}
+
+/// A committed end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Committed {
+    /// The appended messages with their identifiers.
+    pub messages: Vec<Message>,
+    /// The conversation's version after it.
+    pub version: i64,
+}
+
+/// Events of one running turn that are not on disk yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventChunk {
+    /// Covers the turn.
+    pub lease: Lease,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The `seq` of the first event.
+    pub first_seq: u64,
+    /// Consecutive events.
+    pub events: Vec<StreamEvent>,
+}
+
+/// Where a turn stands in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnState {
+    /// Waits for an owner.
+    Queued,
+    /// Runs, or ran when its process died.
+    Running,
+    /// Ended.
+    Over,
+}
+
+/// A turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnRow {
+    /// Its identifier.
+    pub id: TurnId,
+    /// Its identity, sent as `X-Turn-ID`.
+    pub uid: Uid,
+    /// Its conversation.
+    pub conversation_id: ConversationId,
+    /// Its question.
+    pub question_id: Option<MessageId>,
+    /// Where it stands.
+    pub state: TurnState,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// What went wrong.
+    pub error: Option<StreamError>,
+    /// The `seq` of its last event.
+    pub last_seq: u64,
+    /// When it was accepted.
+    pub created_at: TimeMs,
+    /// When it ended.
+    pub ended_at: Option<TimeMs>,
+}
+
+/// A turn whose process died, with what is needed to close it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenTurn {
+    /// Whose it is.
+    pub principal: Principal,
+    /// The turn.
+    pub turn: TurnRow,
+    /// The model that was answering.
+    pub llm_id: Option<LlmId>,
+    /// The branch it was writing to, first message to tip.
+    pub messages: Vec<Message>,
+    /// Its tool runs, in order of step and call.
+    pub tool_runs: Vec<ToolRun>,
+    /// Its flushed events, in order. Those that are never stored are missing.
+    pub events: Vec<StreamEvent>,
+}
+
+/// Where a tool run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolRunState {
+    /// Started, no result yet.
+    Started,
+    /// Its result is known.
+    Finished,
+    /// Its process died before it ended.
+    Interrupted,
+}
+
+/// One run of a tool, written before it starts and the moment it ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRun {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The step of the turn.
+    pub step: u32,
+    /// The call it answers.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments as JSON text.
+    pub input: String,
+    /// Where it stands.
+    pub state: ToolRunState,
+    /// What it returned.
+    pub result: Option<String>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// When it started.
+    pub started_at: TimeMs,
+    /// When it ended.
+    pub finished_at: Option<TimeMs>,
+}
+
+/// Why a store call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else owns the conversation, or it is gone. Nothing was written.
+    #[error("somebody else owns the conversation now")]
+    StaleOwner,
+    /// A turn runs on the conversation.
+    #[error("a turn is running on the conversation")]
+    TurnInProgress {
+        /// Its identity, when the store knows it.
+        turn_uid: Option<Uid>,
+    },
+    /// The base of the question is not the tip.
+    #[error("the conversation has moved on")]
+    StaleParent {
+        /// The tip now.
+        tip_id: Option<MessageId>,
+    },
+    /// The conversation does not exist for this principal.
+    #[error("no such conversation")]
+    NoSuchConversation,
+    /// The name is taken.
+    #[error("the name is taken")]
+    NameTaken,
+    /// A file or row was written by a newer version of the program.
+    #[error("{what} was written by a newer version of Colloquy")]
+    Newer {
+        /// What was.
+        what: String,
+    },
+    /// The database did not answer; the same call may work in a moment.
+    #[error("the store did not answer")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What is stored cannot be read.
+    #[error("the store is damaged")]
+    Corrupt(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A durable store of conversations.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Installs a model. [`StoreError::NameTaken`] when the name is in use.
+    async fn insert_llm(&self, principal: &Principal, llm: NewLlm) -> Result<LlmRow, StoreError>;
+
+    /// The model with that id.
+    async fn find_llm(&self, principal: &Principal, id: LlmId) -> Result<Option<LlmRow>, StoreError>;
+
+    /// All models, newest first.
+    async fn list_llms(&self, principal: &Principal, page: Page) -> Result<Vec<LlmRow>, StoreError>;
+
+    /// Removes a model and unbinds its conversations; the newest remaining one becomes the
+    /// default when the default went. `false` when there is none.
+    async fn delete_llm(&self, principal: &Principal, id: LlmId) -> Result<bool, StoreError>;
+
+    /// Makes a model the only default. `false` when there is none.
+    async fn set_default_llm(&self, principal: &Principal, id: LlmId) -> Result<bool, StoreError>;
+
+    /// Creates a conversation at version 0, without messages.
+    async fn create_conversation(
+        &self,
+        principal: &Principal,
+        conversation: NewConversation,
+    ) -> Result<ConversationRow, StoreError>;
+
+    /// The conversation with that id.
+    async fn find_conversation(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+    ) -> Result<Option<ConversationRow>, StoreError>;
+
+    /// All conversations, newest first (by id).
+    async fn list_conversations(
+        &self,
+        principal: &Principal,
+        page: Page,
+    ) -> Result<Vec<ConversationRow>, StoreError>;
+
+    /// Changes name, model or settings; unfenced. `None` when there is no such conversation.
+    async fn update_conversation(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        patch: ConversationPatch,
+    ) -> Result<Option<ConversationRow>, StoreError>;
+
+    /// Takes the lease by force and deletes the conversation table by table, then truncates the
+    /// write-ahead log so that no word of it stays on disk. `false` when there is none.
+    async fn delete_conversation(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+    ) -> Result<bool, StoreError>;
+
+    /// The shown branch, oldest first; `page` counts from the newest. `None` when there is no
+    /// such conversation. Redacted turns and app-authored questions are left out.
+    async fn list_messages(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        page: Page,
+    ) -> Result<Option<Vec<StoredMessage>>, StoreError>;
+
+    /// One message with its surroundings, found by its own id, and its conversation.
+    async fn find_message(
+        &self,
+        principal: &Principal,
+        id: MessageId,
+    ) -> Result<Option<(ConversationId, StoredMessage)>, StoreError>;
+
+    /// What the next step shows the model for the shown branch. `None` without conversation.
+    async fn load_view(&self, principal: &Principal, id: ConversationId) -> Result<Option<View>, StoreError>;
+
+    /// Stars or unstars a message; idempotent, unfenced. Gives its conversation, `None` when
+    /// there is no such message.
+    async fn set_star(
+        &self,
+        principal: &Principal,
+        id: MessageId,
+        starred_at: Option<TimeMs>,
+    ) -> Result<Option<ConversationId>, StoreError>;
+
+    /// Commit (a): takes the lease, checks that `base_id` is the tip, appends the question, the
+    /// turn (running) and the version. Durable when it returns.
+    async fn append_question(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        question: Question,
+    ) -> Result<AppendedQuestion, StoreError>;
+
+    /// Commits (b) and (c): appends one message of a running turn and moves the tip.
+    async fn append_step(
+        &self,
+        principal: &Principal,
+        lease: &Lease,
+        turn_id: TurnId,
+        parent_id: MessageId,
+        message: NewMessage,
+        at: TimeMs,
+    ) -> Result<Message, StoreError>;
+
+    /// Commit (d): appends the closing messages, ends the turn, moves the tip, counts the
+    /// version and gives the lease back. Durable when it returns.
+    async fn commit_turn(
+        &self,
+        principal: &Principal,
+        lease: &Lease,
+        commit: Commit,
+    ) -> Result<Committed, StoreError>;
+
+    /// Appends events of any number of turns in one transaction. Survives a killed process, not a
+    /// power cut. Gives the turns whose lease is stale; theirs are not written.
+    ///
+    /// A chunk may arrive twice, the second time longer, and in either order (a flush overtaken by
+    /// the closing commit): of two chunks with one `first_seq` the longer one stays.
+    async fn append_events(&self, chunks: Vec<EventChunk>) -> Result<Vec<TurnId>, StoreError>;
+
+    /// Writes tool runs before they start.
+    async fn start_tool_runs(
+        &self,
+        principal: &Principal,
+        lease: &Lease,
+        runs: Vec<ToolRun>,
+    ) -> Result<(), StoreError>;
+
+    /// Writes the result of a tool run the moment it ends.
+    async fn finish_tool_run(
+        &self,
+        principal: &Principal,
+        lease: &Lease,
+        run: ToolRun,
+    ) -> Result<(), StoreError>;
+
+    /// Extends leases that are still held. Gives those that are not.
+    async fn renew_leases(&self, leases: Vec<Lease>, expires_at: TimeMs) -> Result<Vec<Lease>, StoreError>;
+
+    /// Takes the lease whoever holds it, for closing a turn whose process died.
+    async fn take_lease(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        holder: Uid,
+        expires_at: TimeMs,
+    ) -> Result<Option<Lease>, StoreError>;
+
+    /// The turn of that identity in that conversation.
+    async fn find_turn(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        turn_uid: Uid,
+    ) -> Result<Option<TurnRow>, StoreError>;
+
+    /// Every turn that is not over and whose lease has expired at `now`, of every principal.
+    async fn open_turns(&self, now: TimeMs) -> Result<Vec<OpenTurn>, StoreError>;
+
+    /// Removes the events of turns that ended before `before`. Gives how many turns.
+    async fn sweep_events(&self, before: TimeMs) -> Result<u64, StoreError>;
+}

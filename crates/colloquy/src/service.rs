@@ -1,0 +1,313 @@
+//! Who owns which conversation in this process: starting, stopping and closing turns.
+//!
+//! A turn is started in a task of its own, so that a caller who goes away in the middle leaves
+//! either nothing or a turn that is closed like any other.
+
+mod begin;
+mod builder;
+mod kept;
+mod running;
+mod types;
+mod upkeep;
+
+use std::sync::{Arc, Mutex};
+
+use colloquy_core::{
+    block::Block,
+    conversation::{DEFAULT_NAME, Effort, Settings},
+    curated::GENERIC_ERROR,
+    message::{ConversationId, LlmId, MessageId, Uid},
+    turn::{Failure, FailureCode, Outcome},
+};
+use tokio::sync::oneshot;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    ports::{
+        Clock, Commit, ConversationPatch, ConversationRow, IdSource, LlmRow, Models, NewConversation, Page,
+        Principal, Question, Store, StoreError,
+    },
+    record, recovery,
+    stream::{Done, StreamEvent},
+    turn_loop::{closing_messages, commit_within_limit, defaults_of, error_of},
+};
+
+pub use builder::{BuildError, Builder};
+pub(crate) use kept::Kept;
+use kept::KeptViews;
+pub(crate) use running::Running;
+use running::{Place, RunningTurns};
+pub use types::{Ask, AskError, Create, ServiceError, Stopped, Timing, TurnHandle};
+
+/// Percent of the window at which a conversation is compacted, unless it says otherwise.
+const COMPACTION_THRESHOLD: u32 = 80;
+
+/// The question under an error that the application reports, see [`Colloquy::store_error`].
+const REPORTED_ERROR: &str = "[The application reported an error.]";
+
+/// Conversations, and the turns that run on them in this process. Cheap to clone.
+#[derive(Clone)]
+pub struct Colloquy {
+    shared: Arc<Shared>,
+}
+
+/// What turns share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn IdSource>,
+    pub(crate) timing: Timing,
+    /// Pins the token limit of every call.
+    pub(crate) max_tokens: Option<u32>,
+    /// This process, as the holder of leases.
+    pub(crate) holder: Uid,
+    running: Arc<RunningTurns>,
+    kept: Mutex<KeptViews>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+impl Colloquy {
+    /// Starts assembling one.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The store, for plain lookups and lists.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    /// The models.
+    pub fn models(&self) -> &Arc<dyn Models> {
+        &self.shared.models
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.clock
+    }
+
+    /// Closes every turn whose process died (I6). Call once before serving, by the process that
+    /// holds the store for itself: it takes every lease for dead. Gives how many it closed.
+    pub async fn recover(&self) -> Result<usize, StoreError> {
+        recovery::close_dead_turns(&self.shared, i64::MAX).await
+    }
+
+    /// Creates a conversation with resolved settings.
+    pub async fn create(
+        &self,
+        principal: &Principal,
+        create: Create,
+    ) -> Result<ConversationRow, ServiceError> {
+        let llm = self.llm_for(principal, create.llm_id).await?;
+        let defaults = defaults_of(llm.generation_config.as_deref(), llm.context_window);
+        let settings = Settings {
+            temperature: create.temperature.unwrap_or(defaults.temperature),
+            top_p: create.top_p.unwrap_or(defaults.top_p),
+            max_tokens: create.max_tokens.unwrap_or(defaults.max_tokens),
+            custom_prompt: create.custom_prompt.unwrap_or_default(),
+            web_search_enabled: create.web_search_enabled.unwrap_or(false),
+            reasoning_effort: create.reasoning_effort.unwrap_or(Effort::Medium),
+            compaction_threshold: create.compaction_threshold.unwrap_or(COMPACTION_THRESHOLD),
+        };
+        check(&settings)?;
+        let conversation = NewConversation {
+            uid: self.shared.ids.uid(),
+            llm_id: Some(llm.id),
+            name: DEFAULT_NAME.into(),
+            settings,
+            created_at: self.shared.clock.now(),
+        };
+        Ok(self.shared.store.create_conversation(principal, conversation).await?)
+    }
+
+    /// Changes a conversation; `patch.settings` is merged by the caller, checked here. A running
+    /// turn keeps the settings it began with.
+    pub async fn update(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        patch: ConversationPatch,
+    ) -> Result<ConversationRow, ServiceError> {
+        if let Some(settings) = &patch.settings {
+            check(settings)?;
+        }
+        if let Some(llm_id) = patch.llm_id {
+            self.llm_for(principal, Some(llm_id)).await?;
+        }
+        let row = self.shared.store.update_conversation(principal, id, patch).await?;
+        row.ok_or(ServiceError::NoSuchConversation)
+    }
+
+    /// Stops the running turn, if any, and deletes the conversation for good.
+    pub async fn delete(&self, principal: &Principal, id: ConversationId) -> Result<(), ServiceError> {
+        self.stop(principal, id).await?;
+        let deleted = self.shared.store.delete_conversation(principal, id).await?;
+        self.shared.kept().forget(id);
+        if let Some(running) = self.shared.running.find(id) {
+            running.lost.cancel();
+        }
+        if deleted { Ok(()) } else { Err(ServiceError::NoSuchConversation) }
+    }
+
+    /// Stars or unstars a message. `false` when there is no such message. The next turn's head
+    /// shows it.
+    pub async fn set_star(
+        &self,
+        principal: &Principal,
+        id: MessageId,
+        starred: bool,
+    ) -> Result<bool, StoreError> {
+        let starred_at = starred.then(|| self.shared.clock.now());
+        let Some(conversation_id) = self.shared.store.set_star(principal, id, starred_at).await? else {
+            return Ok(false);
+        };
+        if let Some(running) = self.shared.running.find(conversation_id) {
+            running.outdate();
+        }
+        self.shared.kept().forget(conversation_id);
+        Ok(true)
+    }
+
+    /// Stores the generic error text as the answer of an app-authored question, so that roles keep
+    /// alternating. Gives the id of the error's message.
+    pub async fn store_error(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+    ) -> Result<MessageId, ServiceError> {
+        let row = self.shared.store.find_conversation(principal, id).await?;
+        let row = row.ok_or(ServiceError::NoSuchConversation)?;
+        let running = Running::new(self.shared.ids.uid());
+        let place = Place::take(&self.shared.running, id, &running)
+            .map_err(|taken| ServiceError::TurnInProgress { turn_uid: Some(taken.turn_uid) })?;
+        let question = self.shared.question(&row, &running, REPORTED_ERROR, None);
+        let question = Question { app_authored: true, ..question };
+        let asked = self.shared.store.append_question(principal, id, question).await?;
+        let line = Some(GENERIC_ERROR.to_owned());
+        let outcome = Outcome::Failed(FailureCode::Internal);
+        let question_id = asked.message.id;
+        let messages = closing_messages(self.shared.ids.as_ref(), &[asked.message], &[], Vec::new(), line);
+        let commit = Commit {
+            turn_id: asked.turn_id,
+            parent_id: question_id,
+            messages,
+            outcome,
+            error: Some(error_of(&Failure::Internal)),
+            tail: Vec::new(),
+            first_seq: 1,
+            last_seq: 0,
+            at: self.shared.clock.now(),
+        };
+        let store = self.shared.store.as_ref();
+        let committed = commit_within_limit(store, principal, &asked.lease, commit).await?;
+        let message_id = committed.messages.last().map(|message| message.id);
+        let usage = Default::default();
+        let turn_uid = running.turn_uid;
+        place.leave(StreamEvent::Done(Done { turn_uid, outcome, question_id, message_id, usage }));
+        message_id.ok_or(ServiceError::NoSuchConversation)
+    }
+
+    /// Makes the question durable and starts the turn.
+    pub async fn start_turn(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        ask: Ask,
+    ) -> Result<TurnHandle, AskError> {
+        let (begun, answer) = oneshot::channel();
+        let (shared, principal) = (Arc::clone(&self.shared), principal.clone());
+        self.shared.tasks.spawn(async move {
+            let (turn, handle) = match begin::begin_turn(&shared, &principal, id, ask).await {
+                Ok(turn) => turn,
+                Err(error) => {
+                    // A caller who is gone needs no reason.
+                    let _ = begun.send(Err(error));
+                    return;
+                }
+            };
+            if begun.send(Ok(handle)).is_err() {
+                turn.run.running.stop.cancel();
+            }
+            turn.drive().await;
+        });
+        answer.await.unwrap_or(Err(AskError::ShuttingDown))
+    }
+
+    /// Stops the running turn of a conversation and waits for its closing commit. Idempotent.
+    pub async fn stop(&self, principal: &Principal, id: ConversationId) -> Result<Stopped, ServiceError> {
+        if self.shared.store.find_conversation(principal, id).await?.is_none() {
+            return Err(ServiceError::NoSuchConversation);
+        }
+        let Some(running) = self.shared.running.find(id) else {
+            return Ok(Stopped { turn_uid: None });
+        };
+        running.stop.cancel();
+        running.over.cancelled().await;
+        Ok(Stopped { turn_uid: Some(running.turn_uid) })
+    }
+
+    /// Asks the running turn with this identity to stop, without waiting: for a reader that went.
+    pub fn stop_turn(&self, turn_uid: Uid) {
+        if let Some(running) = self.shared.running.find_turn(turn_uid) {
+            running.stop.cancel();
+        }
+    }
+
+    /// The turn running on a conversation in this process.
+    pub fn running_turn(&self, id: ConversationId) -> Option<Uid> {
+        self.shared.running.find(id).map(|running| running.turn_uid)
+    }
+
+    /// Accepts no more turns, closes the running ones, ends the engines. Idempotent.
+    pub async fn shut_down(&self) {
+        self.shared.closing.cancel();
+        for running in self.shared.running.all() {
+            running.stop.cancel();
+        }
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+        self.shared.models.shut_down().await;
+    }
+
+    /// The model named, or the default one.
+    async fn llm_for(&self, principal: &Principal, llm_id: Option<LlmId>) -> Result<LlmRow, ServiceError> {
+        let llm = match llm_id {
+            Some(id) => self.shared.store.find_llm(principal, id).await?,
+            None => {
+                let llms = self.shared.store.list_llms(principal, Page::default()).await?;
+                llms.into_iter().find(|llm| llm.is_default)
+            }
+        };
+        llm.ok_or(ServiceError::NoSuchLlm { llm_id })
+    }
+}
+
+impl Shared {
+    /// The views kept between turns.
+    fn kept(&self) -> std::sync::MutexGuard<'_, KeptViews> {
+        self.kept.lock().expect("BUG: the kept views were left half changed")
+    }
+
+    fn question(&self, row: &ConversationRow, running: &Running, text: &str, ask: Option<&Ask>) -> Question {
+        Question {
+            holder: self.holder,
+            lease_ms: i64::try_from(self.timing.lease_ms).unwrap_or(i64::MAX),
+            turn_uid: running.turn_uid,
+            base_id: row.tip_id,
+            message_uid: self.ids.uid(),
+            blocks: vec![Block::Text(text.into())],
+            app_authored: false,
+            request: record::encode_request(ask),
+            llm_id: row.llm_id,
+            at: self.clock.now(),
+        }
+    }
+}
+
+fn check(settings: &Settings) -> Result<(), ServiceError> {
+    let broken = settings.check();
+    if broken.is_empty() { Ok(()) } else { Err(ServiceError::OutOfRange(broken)) }
+}

@@ -1,0 +1,156 @@
+//! From a question to a running turn: commit (a), and what the turn loop needs after it.
+
+use std::sync::Arc;
+
+use colloquy_core::{
+    conversation::Settings,
+    message::{ConversationId, Message},
+    objective::Tier,
+    repair::repair,
+};
+
+use super::{Ask, AskError, Kept, Place, Running, Shared, TurnHandle};
+use crate::{
+    ports::{AppendedQuestion, ConversationRow, LlmRow, Principal, StoreError, Ticket},
+    stream::StreamEvent,
+    turn_loop::{Request, TurnRun, defaults_of, run_turn},
+};
+
+/// A turn with its place, ready to run.
+pub(super) struct Begun {
+    pub(super) run: TurnRun,
+    id: ConversationId,
+    place: Place,
+}
+
+impl Begun {
+    /// Runs the turn, keeps its view for the next one, then makes room and tells `done`.
+    pub(super) async fn drive(self) {
+        let Self { run, id, place } = self;
+        let (shared, running) = (Arc::clone(&run.shared), Arc::clone(&run.running));
+        let (kept, done) = run_turn(run).await;
+        if let Some(view) = kept.filter(|_| !running.is_outdated()) {
+            shared.kept().keep(id, view);
+        }
+        place.leave(StreamEvent::Done(done));
+    }
+}
+
+/// Refuses what cannot start, then makes the question durable.
+pub(super) async fn begin_turn(
+    shared: &Arc<Shared>,
+    principal: &Principal,
+    id: ConversationId,
+    ask: Ask,
+) -> Result<(Begun, TurnHandle), AskError> {
+    if ask.text.trim().is_empty() {
+        return Err(AskError::Blank);
+    }
+    if shared.closing.is_cancelled() {
+        return Err(AskError::ShuttingDown);
+    }
+    // Only who may see the conversation learns that a turn runs on it.
+    bound(shared, principal, id).await?;
+    let running = Running::new(shared.ids.uid());
+    let place = Place::take(&shared.running, id, &running)
+        .map_err(|taken| AskError::TurnInProgress { turn_uid: Some(taken.turn_uid) })?;
+    // Read again now that no turn of this process can move the tip.
+    let (row, llm) = bound(shared, principal, id).await?;
+    if ask.parent_id.is_some_and(|parent_id| row.tip_id != Some(parent_id)) {
+        return Err(AskError::StaleParent { tip_id: row.tip_id });
+    }
+    let ticket = shared.models.admit(&llm)?;
+    let kept = view_of(shared, principal, &row).await?;
+    let asked = append(shared, principal, &row, &running, &ask).await?;
+    running.own(asked.lease, asked.turn_id);
+    let handle = TurnHandle {
+        turn_uid: running.turn_uid,
+        question_id: asked.message.id,
+        reader: running.log.reader(),
+    };
+    let run =
+        turn_run(shared, principal, running, Parts { row, llm, ask, ticket, kept, question: asked.message });
+    Ok((Begun { run, id, place }, handle))
+}
+
+/// The conversation and the model it is bound to.
+async fn bound(
+    shared: &Shared,
+    principal: &Principal,
+    id: ConversationId,
+) -> Result<(ConversationRow, LlmRow), AskError> {
+    let row = shared.store.find_conversation(principal, id).await.map_err(AskError::Store)?;
+    let row = row.ok_or(AskError::NoSuchConversation)?;
+    let llm_id = row.llm_id.ok_or(AskError::Unbound)?;
+    let llm = shared.store.find_llm(principal, llm_id).await.map_err(AskError::Store)?;
+    Ok((row, llm.ok_or(AskError::Unbound)?))
+}
+
+/// The branch as the next step shows it: from memory when it is the store's version, else loaded
+/// and repaired.
+async fn view_of(shared: &Shared, principal: &Principal, row: &ConversationRow) -> Result<Kept, AskError> {
+    if let Some(kept) = shared.kept().take(row.id, row.version) {
+        return Ok(kept);
+    }
+    let view = shared.store.load_view(principal, row.id).await.map_err(AskError::Store)?;
+    let view = view.ok_or(AskError::NoSuchConversation)?;
+    let (messages, repairs) = repair(view.messages);
+    for repair in &repairs {
+        tracing::warn!(conversation = row.id.0, ?repair, "repaired the view of a stored conversation");
+    }
+    Ok(Kept { messages, starred: view.starred, version: row.version })
+}
+
+/// Commit (a).
+async fn append(
+    shared: &Arc<Shared>,
+    principal: &Principal,
+    row: &ConversationRow,
+    running: &Running,
+    ask: &Ask,
+) -> Result<AppendedQuestion, AskError> {
+    let question = shared.question(row, running, &ask.text, Some(ask));
+    let appended = shared.store.append_question(principal, row.id, question).await;
+    appended.map_err(|error| match error {
+        StoreError::TurnInProgress { turn_uid } => AskError::TurnInProgress { turn_uid },
+        StoreError::StaleParent { tip_id } => AskError::StaleParent { tip_id },
+        StoreError::NoSuchConversation => AskError::NoSuchConversation,
+        StoreError::StaleOwner
+        | StoreError::NameTaken
+        | StoreError::Newer { .. }
+        | StoreError::Unavailable(_)
+        | StoreError::Corrupt(_) => AskError::Store(error),
+    })
+}
+
+/// What a turn is made of once its question is durable.
+struct Parts {
+    row: ConversationRow,
+    llm: LlmRow,
+    ask: Ask,
+    ticket: Box<dyn Ticket>,
+    kept: Kept,
+    question: Message,
+}
+
+fn turn_run(shared: &Arc<Shared>, principal: &Principal, running: Arc<Running>, parts: Parts) -> TurnRun {
+    let Parts { row, llm, ask, ticket, kept, question } = parts;
+    let mut messages = kept.messages;
+    messages.push(question);
+    let settings = Settings {
+        temperature: ask.temperature.unwrap_or(row.settings.temperature),
+        top_p: ask.top_p.unwrap_or(row.settings.top_p),
+        custom_prompt: ask.custom_prompt.unwrap_or(row.settings.custom_prompt),
+        ..row.settings
+    };
+    let request = Request {
+        messages,
+        starred: kept.starred,
+        tier: Tier::of(llm.param_size),
+        settings,
+        defaults: defaults_of(llm.generation_config.as_deref(), llm.context_window),
+        max_tokens: shared.max_tokens,
+        retry_pause_ms: shared.timing.retry_pause_ms,
+    };
+    TurnRun { shared: Arc::clone(shared), principal: principal.clone(), running, llm, request, ticket }
+}

@@ -1,0 +1,174 @@
+//! The turns that run in this process, one place per conversation (I7).
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use colloquy_core::message::{ConversationId, TurnId, Uid};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    ports::{EventChunk, Lease},
+    stream::{StreamEvent, TurnLog},
+};
+
+/// A turn from the moment its conversation is taken to its `done`.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) turn_uid: Uid,
+    /// Somebody asked for the end.
+    pub(crate) stop: CancellationToken,
+    /// The store says that somebody else owns the conversation.
+    pub(crate) lost: CancellationToken,
+    /// The turn is closed and stored, or given up.
+    pub(crate) over: CancellationToken,
+    pub(crate) log: Arc<TurnLog>,
+    /// Set by commit (a).
+    owned: OnceLock<(Lease, TurnId)>,
+    /// The view must not be kept for the next turn: a star changed meanwhile.
+    outdated: AtomicBool,
+}
+
+impl Running {
+    pub(crate) fn new(turn_uid: Uid) -> Arc<Self> {
+        Arc::new(Self {
+            turn_uid,
+            stop: CancellationToken::new(),
+            lost: CancellationToken::new(),
+            over: CancellationToken::new(),
+            log: TurnLog::new(),
+            owned: OnceLock::new(),
+            outdated: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn own(&self, lease: Lease, turn_id: TurnId) {
+        self.owned.set((lease, turn_id)).expect("BUG: a turn is started once");
+    }
+
+    /// The lease and the turn's row. Only after commit (a).
+    pub(crate) fn owned(&self) -> (Lease, TurnId) {
+        *self.owned.get().expect("BUG: a turn runs after its first commit")
+    }
+
+    pub(crate) fn outdate(&self) {
+        self.outdated.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.outdated.load(Ordering::Relaxed)
+    }
+}
+
+/// All running turns of this process.
+#[derive(Debug, Default)]
+pub(crate) struct RunningTurns(Mutex<HashMap<ConversationId, Arc<Running>>>);
+
+impl RunningTurns {
+    /// Takes the conversation's one place, or gives the turn that has it.
+    pub(crate) fn take(&self, id: ConversationId, running: &Arc<Running>) -> Result<(), Arc<Running>> {
+        match self.lock().entry(id) {
+            std::collections::hash_map::Entry::Occupied(taken) => Err(Arc::clone(taken.get())),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(Arc::clone(running));
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn leave(&self, id: ConversationId) {
+        self.lock().remove(&id);
+    }
+
+    pub(crate) fn find(&self, id: ConversationId) -> Option<Arc<Running>> {
+        self.lock().get(&id).cloned()
+    }
+
+    pub(crate) fn find_turn(&self, turn_uid: Uid) -> Option<Arc<Running>> {
+        self.lock().values().find(|running| running.turn_uid == turn_uid).cloned()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Running>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// The leases of all turns that have one.
+    pub(crate) fn leases(&self) -> Vec<Lease> {
+        self.lock().values().filter_map(|running| running.owned.get()).map(|(lease, _)| *lease).collect()
+    }
+
+    /// What the store is not known to have of each turn; turns without news are left out.
+    pub(crate) fn unstored(&self) -> Vec<EventChunk> {
+        let chunk = |running: &Arc<Running>| {
+            let (lease, turn_id) = *running.owned.get()?;
+            let (first_seq, events) = running.log.unstored();
+            (!events.is_empty()).then_some(EventChunk { lease, turn_id, first_seq, events })
+        };
+        self.all().iter().filter_map(chunk).collect()
+    }
+
+    /// Notes what a flush of `chunks` came to; the turns in `stale` have lost their lease.
+    pub(crate) fn flushed(&self, chunks: &[(TurnId, u64)], stale: &[TurnId]) {
+        for running in self.all() {
+            let Some((_, turn_id)) = running.owned.get() else { continue };
+            if stale.contains(turn_id) {
+                running.lost.cancel();
+            } else if let Some((_, last_seq)) = chunks.iter().find(|(id, _)| id == turn_id) {
+                running.log.mark_stored(*last_seq);
+            }
+        }
+    }
+
+    /// Tells the turns whose lease is in `lost` that it is.
+    pub(crate) fn lose(&self, lost: &[Lease]) {
+        for running in self.all() {
+            if running.owned.get().is_some_and(|(lease, _)| lost.contains(lease)) {
+                running.lost.cancel();
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Arc<Running>>> {
+        self.0.lock().expect("BUG: the table of running turns was left half changed")
+    }
+}
+
+/// One turn's place in the table. Leaving it is what makes the next question possible; a turn that
+/// panics leaves it too, so that no conversation is blocked and no reader waits for ever.
+pub(crate) struct Place {
+    turns: Arc<RunningTurns>,
+    id: ConversationId,
+    running: Arc<Running>,
+}
+
+impl Place {
+    /// Takes the place of `running` in `turns`.
+    pub(crate) fn take(
+        turns: &Arc<RunningTurns>,
+        id: ConversationId,
+        running: &Arc<Running>,
+    ) -> Result<Self, Arc<Running>> {
+        turns.take(id, running)?;
+        Ok(Self { turns: Arc::clone(turns), id, running: Arc::clone(running) })
+    }
+
+    /// Leaves the place, then tells the reader: who asks again on `done` is never refused.
+    pub(crate) fn leave(self, last: StreamEvent) {
+        self.turns.leave(self.id);
+        self.running.log.push(last);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.running.over.is_cancelled() {
+            self.turns.leave(self.id);
+            self.running.log.abandon();
+            self.running.over.cancel();
+        }
+    }
+}

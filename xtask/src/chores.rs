@@ -1,0 +1,87 @@
+//! The chores that run other programs: each step is announced, and the first one that fails ends
+//! the chore with the command that failed.
+
+use std::{
+    ffi::OsStr,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::{assets, files, tidy};
+
+/// Formatting, lints, documentation, the rules of `tidy`, licences; then everything is built once
+/// and tested with the real engine. The tests come last, so that their summary does too.
+pub(crate) fn ci() -> Result<()> {
+    step("formatting", &mut cargo(["fmt", "--all", "--check"]))?;
+    println!("==> tidy");
+    tidy::run()?;
+    step(
+        "lints",
+        &mut cargo(["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    )?;
+    step(
+        "documentation",
+        cargo(["doc", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    if has_cargo("deny") {
+        // Advisories need the network; `cargo deny check advisories` is for a person to run.
+        step("licences", &mut cargo(["deny", "--offline", "check", "bans", "licenses", "sources"]))?;
+    } else {
+        println!("==> licences: left out, cargo-deny is not installed");
+    }
+    println!("==> engine and model");
+    let cache_dir = assets::install()?;
+    step("tests in the documentation", &mut cargo(["test", "--locked", "--workspace", "--doc", "--quiet"]))?;
+    step("tests", tests("default").env("COLLOQUY_CACHE_DIR", cache_dir))
+}
+
+/// The benchmark tables, on an optimised build.
+pub(crate) fn bench() -> Result<()> {
+    step("figures", &mut cargo(["bench", "--locked", "--package", "colloquy-server", "--bench", "figures"]))
+}
+
+/// The tests with that many cases per property.
+pub(crate) fn soak(cases: u32) -> Result<()> {
+    step("properties", tests("soak").env("PROPTEST_CASES", cases.to_string()))
+}
+
+/// All tests; with nextest and that profile of it where it is installed.
+fn tests(profile: &str) -> Command {
+    if has_cargo("nextest") {
+        cargo(["nextest", "run", "--locked", "--workspace", "--profile", profile])
+    } else {
+        cargo(["test", "--locked", "--workspace", "--lib", "--bins", "--tests"])
+    }
+}
+
+fn cargo<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(arguments);
+    command
+}
+
+fn has_cargo(subcommand: &str) -> bool {
+    cargo([subcommand, "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn step(name: &str, command: &mut Command) -> Result<()> {
+    println!("==> {name}");
+    let status = command
+        .current_dir(files::root())
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("{} could not be started", command.get_program().display()))?;
+    ensure!(status.success(), "{name} failed ({status}): {}", shown(command));
+    Ok(())
+}
+
+/// The command as a person would type it.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
