@@ -101,5 +101,53 @@ impl Settings {
     }
 }
 
+/// A change of some settings; `None` leaves a setting as it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SettingsChange {
+    /// See [`Settings::temperature`].
+    pub temperature: Option<f64>,
+    /// See [`Settings::top_p`].
+    pub top_p: Option<f64>,
+    /// See [`Settings::max_tokens`].
+    pub max_tokens: Option<u32>,
+    /// See [`Settings::custom_prompt`].
+    pub custom_prompt: Option<String>,
+    /// See [`Settings::web_search_enabled`].
+    pub web_search_enabled: Option<bool>,
+    /// See [`Settings::reasoning_effort`].
+    pub reasoning_effort: Option<Effort>,
+    /// See [`Settings::compaction_threshold`].
+    pub compaction_threshold: Option<u32>,
+}
+
+impl SettingsChange {
+    /// The settings with this change.
+    pub fn over(self, current: Settings) -> Settings {
+        Settings {
+            temperature: self.temperature.unwrap_or(current.temperature),
+            top_p: self.top_p.unwrap_or(current.top_p),
+            max_tokens: self.max_tokens.unwrap_or(current.max_tokens),
+            custom_prompt: self.custom_prompt.unwrap_or(current.custom_prompt),
+            web_search_enabled: self.web_search_enabled.unwrap_or(current.web_search_enabled),
+            reasoning_effort: self.reasoning_effort.unwrap_or(current.reasoning_effort),
+            compaction_threshold: self.compaction_threshold.unwrap_or(current.compaction_threshold),
+        }
+    }
+
+    /// Checks the range of every setting it names; see [`Settings::check`].
+    pub fn check(&self) -> Vec<OutOfRange> {
+        let in_range = Settings {
+            temperature: 0.0,
+            top_p: 1.0,
+            max_tokens: 1,
+            custom_prompt: String::new(),
+            web_search_enabled: false,
+            reasoning_effort: Effort::Medium,
+            compaction_threshold: 50,
+        };
+        self.clone().over(in_range).check()
+    }
+}
+
 #[cfg(test)]
 mod tests;

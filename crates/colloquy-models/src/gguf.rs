@@ -55,7 +55,9 @@ pub enum GgufError {
         found: String,
     },
     /// The file ends before its header or its tensors do.
-    #[error("the GGUF file is cut short: it has {found} bytes and needs at least {needed}; download it again")]
+    #[error(
+        "the GGUF file is cut short: it has {found} bytes and needs at least {needed}; download it again"
+    )]
     CutShort {
         /// The least length that the header asks for.
         needed: u64,

@@ -20,7 +20,8 @@ pub struct Memory {
 
 /// The memory of this machine, or of the container this process runs in.
 pub fn memory() -> Memory {
-    let machine = fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(parse_meminfo).unwrap_or(UNKNOWN);
+    let machine =
+        fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(parse_meminfo).unwrap_or(UNKNOWN);
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limit = group_limit_files(&groups)
         .iter()

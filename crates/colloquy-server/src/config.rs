@@ -235,7 +235,9 @@ pub(crate) fn is_plain() -> bool {
 
 /// Whether this process could open a window.
 pub(crate) fn has_display() -> bool {
-    ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| process_variable(name).is_some_and(|value| !value.is_empty()))
+    ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| process_variable(name).is_some_and(|value| !value.is_empty()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]

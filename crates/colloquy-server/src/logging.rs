@@ -35,9 +35,10 @@ pub(crate) fn start(owned: Option<&DataDir>) -> Result<(), LogError> {
     Ok(())
 }
 
-/// Our own steps, and of the dependencies only what went wrong.
+/// Our own steps and the engine's own lines, and of the dependencies only what went wrong.
 fn worth_keeping() -> Targets {
-    Targets::new().with_target("colloquy", LevelFilter::INFO).with_default(LevelFilter::WARN)
+    let ours = [("colloquy", LevelFilter::INFO), ("llama_server", LevelFilter::INFO)];
+    Targets::new().with_targets(ours).with_default(LevelFilter::WARN)
 }
 
 /// Why there is no log.

@@ -123,11 +123,13 @@ async fn file(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
 
 async fn unreadable_messages(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut rows = sqlx::query_as::<_, (i64, String)>("SELECT id, blocks FROM messages ORDER BY id").fetch(pool);
+    let mut rows =
+        sqlx::query_as::<_, (i64, String)>("SELECT id, blocks FROM messages ORDER BY id").fetch(pool);
     while let Some((id, blocks)) = rows.try_next().await? {
         let Err(error) = colloquy::record::decode_blocks(&blocks) else { continue };
         let error = StoreError::from(Fault::record(&format!("message {id}"), error));
-        findings.push(Finding { check: "every message can be read", subject: format!("message {id}: {error}") });
+        findings
+            .push(Finding { check: "every message can be read", subject: format!("message {id}: {error}") });
     }
     Ok(findings)
 }

@@ -107,15 +107,12 @@ pub(crate) async fn find(
     principal: &Principal,
     id: ConversationId,
 ) -> Outcome<Option<ConversationRow>> {
-    let row: Option<Row> = sqlx::query_as(concat!(
-        "SELECT ",
-        columns!(),
-        " FROM conversations WHERE id = ? AND principal = ?"
-    ))
-    .bind(id.0)
-    .bind(&principal.0)
-    .fetch_optional(&store.readers)
-    .await?;
+    let row: Option<Row> =
+        sqlx::query_as(concat!("SELECT ", columns!(), " FROM conversations WHERE id = ? AND principal = ?"))
+            .bind(id.0)
+            .bind(&principal.0)
+            .fetch_optional(&store.readers)
+            .await?;
     row.map(conversation).transpose()
 }
 
@@ -124,11 +121,12 @@ pub(crate) async fn exists(
     principal: &Principal,
     id: ConversationId,
 ) -> Outcome<bool> {
-    let found: Option<i64> = sqlx::query_scalar("SELECT id FROM conversations WHERE id = ? AND principal = ?")
-        .bind(id.0)
-        .bind(&principal.0)
-        .fetch_optional(tx)
-        .await?;
+    let found: Option<i64> =
+        sqlx::query_scalar("SELECT id FROM conversations WHERE id = ? AND principal = ?")
+            .bind(id.0)
+            .bind(&principal.0)
+            .fetch_optional(tx)
+            .await?;
     Ok(found.is_some())
 }
 
@@ -157,11 +155,23 @@ pub(crate) async fn update(
     id: ConversationId,
     patch: ConversationPatch,
 ) -> Outcome<Option<ConversationRow>> {
-    let row: Option<Row> = sqlx::query_as(concat!(
+    let mut tx = store.begin_durable().await?;
+    let stored: Option<String> =
+        sqlx::query_scalar("SELECT settings FROM conversations WHERE id = ? AND principal = ?")
+            .bind(id.0)
+            .bind(&principal.0)
+            .fetch_optional(&mut *tx)
+            .await?;
+    let Some(stored) = stored else { return Ok(None) };
+    let settings = patch.settings.over(
+        record::decode_settings(&stored)
+            .map_err(|error| Fault::record(&format!("conversation {}", id.0), error))?,
+    );
+    let row: Row = sqlx::query_as(concat!(
         "UPDATE conversations SET
              name = coalesce(?3, name),
              llm_id = iif(?4 IS NULL, llm_id, (SELECT id FROM llms WHERE id = ?4 AND principal = ?2)),
-             settings = coalesce(?5, settings)
+             settings = ?5
          WHERE id = ?1 AND principal = ?2
          RETURNING ",
         columns!()
@@ -170,10 +180,11 @@ pub(crate) async fn update(
     .bind(&principal.0)
     .bind(patch.name)
     .bind(patch.llm_id.map(|id| id.0))
-    .bind(patch.settings.as_ref().map(record::encode_settings))
-    .fetch_optional(&store.durable)
+    .bind(record::encode_settings(&settings))
+    .fetch_one(&mut *tx)
     .await?;
-    row.map(conversation).transpose()
+    tx.commit().await?;
+    conversation(row).map(Some)
 }
 
 /// Moves the tip and counts the version. Gives the version.

@@ -69,7 +69,11 @@ impl From<sqlx::Error> for Fault {
             | sqlx::Error::TypeNotFound { .. } => true,
             _ => false,
         };
-        Self(if unreadable { StoreError::Corrupt(error.into()) } else { StoreError::Unavailable(error.into()) })
+        Self(if unreadable {
+            StoreError::Corrupt(error.into())
+        } else {
+            StoreError::Unavailable(error.into())
+        })
     }
 }
 

@@ -90,7 +90,11 @@ pub(crate) async fn running_turn(tx: &mut SqliteConnection, id: ConversationId) 
     running.map(|bytes| uid("a running turn", &bytes)).transpose()
 }
 
-pub(crate) async fn renew(store: &SqliteStore, leases: Vec<Lease>, expires_at: TimeMs) -> Outcome<Vec<Lease>> {
+pub(crate) async fn renew(
+    store: &SqliteStore,
+    leases: Vec<Lease>,
+    expires_at: TimeMs,
+) -> Outcome<Vec<Lease>> {
     let mut lost = Vec::new();
     let mut tx = store.begin_relaxed().await?;
     for lease in leases {

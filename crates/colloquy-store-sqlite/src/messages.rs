@@ -166,11 +166,21 @@ pub(crate) async fn insert(tx: &mut SqliteConnection, place: Place, new: NewMess
     })
 }
 
+/// Which rows of a branch are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// What people are shown: not the questions that the program asked itself.
+    Shown,
+    /// All of them.
+    All,
+}
+
 pub(crate) async fn list(
     store: &SqliteStore,
     principal: &Principal,
     id: ConversationId,
     page: Page,
+    wanted: Rows,
 ) -> Outcome<Option<Vec<StoredMessage>>> {
     let (before, limit) = conversations::bounds(page);
     let mut tx = store.begin_read().await?;
@@ -178,11 +188,11 @@ pub(crate) async fn list(
     // The walk stops as soon as the page is full. CROSS JOIN keeps it the outer loop.
     let rows: Vec<StoredRow> = sqlx::query_as(select_stored!(
         "WITH RECURSIVE branch (id, parent_id, listed) AS (
-             SELECT id, parent_id, redacted_at IS NULL AND NOT (app_authored AND kind = 'question')
+             SELECT id, parent_id, redacted_at IS NULL AND (?4 OR NOT (app_authored AND kind = 'question'))
              FROM messages WHERE id = ?1
              UNION ALL
              SELECT m.id, m.parent_id,
-                    m.redacted_at IS NULL AND NOT (m.app_authored AND m.kind = 'question')
+                    m.redacted_at IS NULL AND (?4 OR NOT (m.app_authored AND m.kind = 'question'))
              FROM branch CROSS JOIN messages m ON m.id = branch.parent_id
          ),
          page (id) AS (SELECT id FROM branch WHERE listed AND id < ?2 LIMIT ?3)",
@@ -192,6 +202,7 @@ pub(crate) async fn list(
     .bind(tip_id)
     .bind(before)
     .bind(limit)
+    .bind(wanted == Rows::All)
     .fetch_all(&mut *tx)
     .await?;
     rows.into_iter().map(stored_message).collect::<Outcome<Vec<_>>>().map(Some)

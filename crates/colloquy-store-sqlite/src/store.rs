@@ -9,7 +9,9 @@ use colloquy::ports::{
 use colloquy_core::message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid};
 
 use crate::{
-    SqliteStore, conversations, events, leases, llms, messages, open_turns, tool_runs, turns,
+    SqliteStore, conversations, events, leases, llms,
+    messages::{self, Rows},
+    open_turns, tool_runs, turns,
 };
 
 #[async_trait]
@@ -81,7 +83,15 @@ impl Store for SqliteStore {
         id: ConversationId,
         page: Page,
     ) -> Result<Option<Vec<StoredMessage>>, StoreError> {
-        Ok(messages::list(self, principal, id, page).await?)
+        Ok(messages::list(self, principal, id, page, Rows::Shown).await?)
+    }
+
+    async fn list_branch(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+    ) -> Result<Option<Vec<StoredMessage>>, StoreError> {
+        Ok(messages::list(self, principal, id, Page::default(), Rows::All).await?)
     }
 
     async fn find_message(

@@ -122,13 +122,12 @@ pub(crate) async fn commit(
 
 /// Refuses a write for a turn that has ended, or that the lease does not cover.
 pub(crate) async fn check_running(tx: &mut SqliteConnection, lease: &Lease, turn_id: TurnId) -> Outcome<()> {
-    let running: Option<i64> = sqlx::query_scalar(
-        "SELECT id FROM turns WHERE id = ? AND conversation_id = ? AND state = 'running'",
-    )
-    .bind(turn_id.0)
-    .bind(lease.conversation_id.0)
-    .fetch_optional(tx)
-    .await?;
+    let running: Option<i64> =
+        sqlx::query_scalar("SELECT id FROM turns WHERE id = ? AND conversation_id = ? AND state = 'running'")
+            .bind(turn_id.0)
+            .bind(lease.conversation_id.0)
+            .fetch_optional(tx)
+            .await?;
     running.map(drop).ok_or(StoreError::StaleOwner.into())
 }
 

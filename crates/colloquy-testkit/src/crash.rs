@@ -9,8 +9,8 @@ use std::sync::{
 use async_trait::async_trait;
 use colloquy::ports::{
     AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EventChunk, Lease, LlmRow,
-    NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError, StoredMessage,
-    ToolRun, TurnRow, View,
+    NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
+    StoredMessage, ToolRun, TurnRow, View,
 };
 use colloquy_core::message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid};
 
@@ -101,6 +101,7 @@ forward! {
         -> Option<ConversationRow>;
     delete_conversation(principal: &Principal, id: ConversationId) -> bool;
     list_messages(principal: &Principal, id: ConversationId, page: Page) -> Option<Vec<StoredMessage>>;
+    list_branch(principal: &Principal, id: ConversationId) -> Option<Vec<StoredMessage>>;
     find_message(principal: &Principal, id: MessageId) -> Option<(ConversationId, StoredMessage)>;
     load_view(principal: &Principal, id: ConversationId) -> Option<View>;
     set_star(principal: &Principal, id: MessageId, starred_at: Option<TimeMs>) -> Option<ConversationId>;

@@ -5,10 +5,10 @@
 
 pub mod crash;
 pub mod gate;
-pub mod prefix;
+mod lock;
 pub mod manual;
+pub mod prefix;
 pub mod recorded;
 pub mod scripted;
 pub mod scripted_server;
-mod lock;
 pub mod store_suite;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use colloquy_core::{
     block::Block,
-    conversation::{DEFAULT_NAME, Effort, Settings},
+    conversation::{DEFAULT_NAME, Effort, Settings, SettingsChange},
     curated::GENERIC_ERROR,
     message::{ConversationId, LlmId, MessageId, Uid},
     turn::{Failure, FailureCode, Outcome},
@@ -103,16 +103,17 @@ impl Colloquy {
     ) -> Result<ConversationRow, ServiceError> {
         let llm = self.llm_for(principal, create.llm_id).await?;
         let defaults = defaults_of(llm.generation_config.as_deref(), llm.context_window);
-        let settings = Settings {
-            temperature: create.temperature.unwrap_or(defaults.temperature),
-            top_p: create.top_p.unwrap_or(defaults.top_p),
-            max_tokens: create.max_tokens.unwrap_or(defaults.max_tokens),
-            custom_prompt: create.custom_prompt.unwrap_or_default(),
-            web_search_enabled: create.web_search_enabled.unwrap_or(false),
-            reasoning_effort: create.reasoning_effort.unwrap_or(Effort::Medium),
-            compaction_threshold: create.compaction_threshold.unwrap_or(COMPACTION_THRESHOLD),
+        let resolved = Settings {
+            temperature: defaults.temperature,
+            top_p: defaults.top_p,
+            max_tokens: defaults.max_tokens,
+            custom_prompt: String::new(),
+            web_search_enabled: false,
+            reasoning_effort: Effort::Medium,
+            compaction_threshold: COMPACTION_THRESHOLD,
         };
-        check(&settings)?;
+        check(&create.settings)?;
+        let settings = create.settings.over(resolved);
         let conversation = NewConversation {
             uid: self.shared.ids.uid(),
             llm_id: Some(llm.id),
@@ -123,17 +124,14 @@ impl Colloquy {
         Ok(self.shared.store.create_conversation(principal, conversation).await?)
     }
 
-    /// Changes a conversation; `patch.settings` is merged by the caller, checked here. A running
-    /// turn keeps the settings it began with.
+    /// Changes a conversation. A running turn keeps the settings it began with.
     pub async fn update(
         &self,
         principal: &Principal,
         id: ConversationId,
         patch: ConversationPatch,
     ) -> Result<ConversationRow, ServiceError> {
-        if let Some(settings) = &patch.settings {
-            check(settings)?;
-        }
+        check(&patch.settings)?;
         if let Some(llm_id) = patch.llm_id {
             self.llm_for(principal, Some(llm_id)).await?;
         }
@@ -307,7 +305,7 @@ impl Shared {
     }
 }
 
-fn check(settings: &Settings) -> Result<(), ServiceError> {
+fn check(settings: &SettingsChange) -> Result<(), ServiceError> {
     let broken = settings.check();
     if broken.is_empty() { Ok(()) } else { Err(ServiceError::OutOfRange(broken)) }
 }

@@ -46,6 +46,18 @@ fn every_range_holds_at_its_limits_and_breaks_just_outside() {
 }
 
 #[test]
+fn a_change_touches_and_checks_only_what_it_names() {
+    let change = SettingsChange { top_p: Some(0.5), custom_prompt: Some("x".into()), ..Default::default() };
+    let changed = change.over(settings());
+    assert_eq!(changed, Settings { top_p: 0.5, custom_prompt: "x".into(), ..settings() });
+    assert_eq!(SettingsChange::default().over(changed.clone()), changed);
+
+    assert_eq!(SettingsChange::default().check(), vec![]);
+    let broken = SettingsChange { max_tokens: Some(0), top_p: Some(1.0), ..Default::default() }.check();
+    assert_eq!(broken.iter().map(|range| range.field).collect::<Vec<_>>(), ["max_tokens"]);
+}
+
+#[test]
 fn effort_names_read_back() {
     for level in Effort::ALL {
         assert_eq!(Effort::from_name(level.name()), Some(level));

@@ -85,8 +85,7 @@ impl Drop for Hold {
 
 impl Local {
     pub(super) fn new(config: EnginesConfig, client: Client, stop: CancellationToken) -> Self {
-        let seat =
-            Seat { child: None, used_at: Instant::now(), unloaded: None, engine: None, closed: false };
+        let seat = Seat { child: None, used_at: Instant::now(), unloaded: None, engine: None, closed: false };
         Self {
             config,
             client,
@@ -142,7 +141,10 @@ impl Local {
     }
 
     /// The semaphore is fair: turns get the engine in the order in which they opened.
-    async fn take_turn(&self, notices: &mpsc::Sender<LoadNotice>) -> Result<OwnedSemaphorePermit, ModelError> {
+    async fn take_turn(
+        &self,
+        notices: &mpsc::Sender<LoadNotice>,
+    ) -> Result<OwnedSemaphorePermit, ModelError> {
         let turn = Arc::clone(&self.turn);
         if let Ok(permit) = Arc::clone(&turn).try_acquire_owned() {
             return Ok(permit);
@@ -181,19 +183,18 @@ impl Local {
             return Err(shutting_down());
         }
         let child = Child::start(&engine, &plan).map_err(engine_failure)?;
-        let seated = Arc::new(Seated {
-            path: path.to_owned(),
-            facts: Arc::clone(facts),
-            child: Arc::new(child),
-        });
+        let seated =
+            Arc::new(Seated { path: path.to_owned(), facts: Arc::clone(facts), child: Arc::new(child) });
         seat.child = Some(Arc::clone(&seated));
         seat.unloaded = None;
+        seat.used_at = Instant::now();
         Ok(seated)
     }
 
     /// The engine's binary, asked once what it can do, and again when it is another.
     async fn engine(&self) -> Result<Engine, ModelError> {
-        let path = llama::find(self.config.llama_server.as_deref(), &self.config.data_dir).map_err(engine_failure)?;
+        let path = llama::find(self.config.llama_server.as_deref(), &self.config.data_dir)
+            .map_err(engine_failure)?;
         let known = self.seat().engine.clone();
         if let Some(engine) = known.filter(|engine| engine.path == path) {
             return Ok(engine);

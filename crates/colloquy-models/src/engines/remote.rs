@@ -88,6 +88,7 @@ impl Remote {
 }
 
 /// The key is never stored: only the name of the variable that holds it is.
+#[expect(clippy::disallowed_methods, reason = "which variable is asked for stands in the store")]
 fn key_from_environment(variable: &str) -> Result<String, ModelError> {
     let key = env::var_os(variable).and_then(|key| key.into_string().ok());
     key.filter(|key| !key.trim().is_empty()).ok_or_else(|| {

@@ -28,7 +28,10 @@ impl<M: Model> Watched<M> {
 
 #[async_trait]
 impl<M: Model> Model for Watched<M> {
-    async fn call(&self, call: ModelCall) -> Result<BoxStream<'static, Result<ModelChunk, ModelError>>, ModelError> {
+    async fn call(
+        &self,
+        call: ModelCall,
+    ) -> Result<BoxStream<'static, Result<ModelChunk, ModelError>>, ModelError> {
         let chunks = match self.model.call(call).await {
             Ok(chunks) => chunks,
             Err(error) => return Err(explain(error, &self.child).await),

@@ -81,11 +81,18 @@ impl Metadata {
         Ok(metadata)
     }
 
-    fn read_value<R: Read + Seek>(&mut self, wire: &mut Wire<R>, key: String, kind: u32) -> Result<(), GgufError> {
+    fn read_value<R: Read + Seek>(
+        &mut self,
+        wire: &mut Wire<R>,
+        key: String,
+        kind: u32,
+    ) -> Result<(), GgufError> {
         match (key.as_str(), kind) {
             ("general.architecture", kind::STRING) => self.architecture = wire.string(NAME_BYTES_MAX)?,
             ("general.name", kind::STRING) => self.name = wire.string(NAME_BYTES_MAX)?,
-            ("tokenizer.chat_template", kind::STRING) => self.chat_template = wire.string(TEMPLATE_BYTES_MAX)?,
+            ("tokenizer.chat_template", kind::STRING) => {
+                self.chat_template = wire.string(TEMPLATE_BYTES_MAX)?
+            }
             ("tokenizer.ggml.tokens", kind::ARRAY) => self.tokens = string_array(wire)?,
             ("tokenizer.ggml.token_type", kind::ARRAY) => self.token_kinds = token_kinds(wire)?,
             (key, kind::ARRAY) if key.ends_with(".attention.head_count_kv") => {
@@ -157,7 +164,10 @@ impl Metadata {
     }
 
     /// Control tokens, and tokens of the author's that the template uses as borders.
-    pub(super) fn control_tokens<R: Read + Seek>(&self, wire: &mut Wire<R>) -> Result<Vec<String>, GgufError> {
+    pub(super) fn control_tokens<R: Read + Seek>(
+        &self,
+        wire: &mut Wire<R>,
+    ) -> Result<Vec<String>, GgufError> {
         let Some(tokens) = self.tokens else { return Ok(Vec::new()) };
         let template = self.chat_template.as_deref().unwrap_or_default();
         wire.go_to(tokens.position)?;

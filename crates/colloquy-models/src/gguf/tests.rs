@@ -103,7 +103,18 @@ fn small_model() -> Builder {
         .text("tokenizer.chat_template", "{{ '<|im_start|>' }}<extra>\u{fc}")
         .texts(
             "tokenizer.ggml.tokens",
-            &["hello", "<|im_start|>", "<|im_end|>", "<extra>", "<unused1>", " ", "\n", "x", "\u{fc}", "<|im_end|>"],
+            &[
+                "hello",
+                "<|im_start|>",
+                "<|im_end|>",
+                "<extra>",
+                "<unused1>",
+                " ",
+                "\n",
+                "x",
+                "\u{fc}",
+                "<|im_end|>",
+            ],
         )
         .numbers("tokenizer.ggml.token_type", &[1, 3, 3, 4, 4, 3, 3, 3, 4, 3])
         .texts("tokenizer.ggml.merges", &["a b", "c d"])
@@ -194,7 +205,9 @@ fn a_file_cut_anywhere_is_never_taken_for_whole() {
     assert!(parse_bytes(&file).is_ok());
     for len in 4..file.len() {
         match parse_bytes(&file[..len]) {
-            Err(GgufError::CutShort { needed, found }) => assert!(found == len as u64 && needed > found, "{len}"),
+            Err(GgufError::CutShort { needed, found }) => {
+                assert!(found == len as u64 && needed > found, "{len}")
+            }
             other => panic!("cut at {len}: {other:?}"),
         }
     }

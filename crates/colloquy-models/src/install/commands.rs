@@ -27,6 +27,7 @@ pub(super) fn require(needed: &[Needed]) -> Result<(), InstallError> {
     Err(InstallError::Missing { programs, packages })
 }
 
+#[expect(clippy::disallowed_methods, reason = "the PATH is no setting of ours")]
 fn is_on_path(program: &str) -> bool {
     let search = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&search).any(|folder| folder.join(program).is_file())
@@ -46,17 +47,11 @@ impl Failure {
 
 /// Runs a program to its end and shows each line of its output to `on_line`.
 pub(super) fn run(mut command: Command, mut on_line: impl FnMut(&str)) -> Result<(), Failure> {
-    let failure = |how: String, lines: VecDeque<String>| Failure {
-        how,
-        last_lines: Vec::from(lines).join("\n"),
-    };
+    let failure =
+        |how: String, lines: VecDeque<String>| Failure { how, last_lines: Vec::from(lines).join("\n") };
     // One pipe for both streams keeps their order and needs no second reader.
     let started = std::io::pipe().and_then(|(reader, writer)| {
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .spawn()?;
+        let child = command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).spawn()?;
         Ok((reader, child))
     });
     // The command keeps its ends of the pipe open, and the reader would never see the end.

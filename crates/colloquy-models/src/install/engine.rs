@@ -81,7 +81,10 @@ fn build(folder: &Path, downloads: &Path, progress: &mut dyn Progress) -> Result
         ("gzip", "gzip"),
     ])?;
     let archive = source_archive(downloads, progress)?;
-    let source = unpack(&archive, folder)?;
+    fs::create_dir_all(folder).map_err(InstallError::file(folder))?;
+    // CMake binds a build to the path of its source; a link to the same folder is another path.
+    let folder = fs::canonicalize(folder).map_err(InstallError::file(folder))?;
+    let source = unpack(&archive, &folder)?;
     let out = folder.join("out");
 
     progress.begin("configuring the engine", Unit::Unknown, None);

@@ -33,7 +33,10 @@ const SMOLLM2: Member = Member {
 };
 
 /// The default model in the data folder, fetched and checked unless it is there.
-pub fn install_default_model(folders: &Folders, progress: &mut dyn Progress) -> Result<PathBuf, InstallError> {
+pub fn install_default_model(
+    folders: &Folders,
+    progress: &mut dyn Progress,
+) -> Result<PathBuf, InstallError> {
     let target = folders.data.join("models").join(SMOLLM2.file_name);
     // A file is renamed into place only after it was checked, so its length is proof enough.
     if is_whole(&target, &SMOLLM2) {

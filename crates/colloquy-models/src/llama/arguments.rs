@@ -39,7 +39,8 @@ impl Plan {
         Self {
             model,
             window_tokens: window_tokens(header, memory),
-            cache_mib: (memory.available_bytes / CACHE_MEMORY_SHARE / MIB).clamp(CACHE_MIB_MIN, CACHE_MIB_MAX),
+            cache_mib: (memory.available_bytes / CACHE_MEMORY_SHARE / MIB)
+                .clamp(CACHE_MIB_MIN, CACHE_MIB_MAX),
             sliding_window: header.sliding_window,
         }
     }

@@ -12,7 +12,7 @@
 
 use std::{
     ffi::OsString,
-    io,
+    fmt, io,
     net::TcpListener,
     process::{self, Stdio},
     sync::Arc,
@@ -40,7 +40,6 @@ const LINE_BYTES_MAX: u64 = 8 << 10;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A running, loading or ended engine. Dropping it ends the process.
-#[derive(Debug)]
 pub(crate) struct Child {
     /// Where it listens, up to the root of its OpenAI routes.
     pub(crate) base_url: String,
@@ -52,6 +51,13 @@ pub(crate) struct Child {
     ended: watch::Receiver<Option<Ended>>,
     end: CancellationToken,
     _end_on_drop: DropGuard,
+}
+
+impl fmt::Debug for Child {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the key.
+        f.debug_struct("Child").field("root_url", &self.root_url).finish_non_exhaustive()
+    }
 }
 
 /// How a child ended, for people.
@@ -158,7 +164,8 @@ async fn live(mut command: Command, end: &CancellationToken, tail: &Tail) -> Str
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return "llama-server is started by `setpriv`, which is missing: apt-get install util-linux".into();
+            return "llama-server is started by `setpriv`, which is missing: apt-get install util-linux"
+                .into();
         }
         Err(error) => return format!("llama-server could not be started: {error}"),
     };

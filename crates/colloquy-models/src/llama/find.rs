@@ -25,6 +25,7 @@ pub fn installed_path(data_dir: &Path) -> PathBuf {
 }
 
 /// The engine: the path that was named, else one on the PATH, else the one in the data folder.
+#[expect(clippy::disallowed_methods, reason = "the PATH is no setting of ours")]
 pub fn find(named: Option<&Path>, data_dir: &Path) -> Result<PathBuf, NotFound> {
     find_in(named, env::var_os("PATH").as_deref(), data_dir)
 }

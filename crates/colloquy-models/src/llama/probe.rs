@@ -89,14 +89,16 @@ mod tests {
 
     #[test]
     fn the_version_is_found_among_other_lines() {
-        let output = "ggml: found 1 device\nversion: 0.6.0-dev (build 0, commit unknown)\nbuilt with GNU 12\n";
+        let output =
+            "ggml: found 1 device\nversion: 0.6.0-dev (build 0, commit unknown)\nbuilt with GNU 12\n";
         assert_eq!(version_line(output).as_deref(), Some("0.6.0-dev (build 0, commit unknown)"));
         assert_eq!(version_line("usage: something else"), None);
     }
 
     #[test]
     fn a_flag_is_known_only_as_a_whole_word() {
-        let help = "--jinja, --no-jinja   use jinja\n-cram, --cache-ram N  cache\n--no-webui-mcp-proxy  other\n";
+        let help =
+            "--jinja, --no-jinja   use jinja\n-cram, --cache-ram N  cache\n--no-webui-mcp-proxy  other\n";
         assert_eq!(flags(help), Flags { cache_ram: true, jinja: true, ..Flags::default() });
     }
 

@@ -110,7 +110,8 @@ async fn a_model_file_that_was_replaced_is_loaded_again() {
 async fn an_idle_model_is_unloaded_and_never_during_a_turn() {
     let stage = Stage::new().await;
     let model = stage.model("one");
-    let config = EnginesConfig { idle_unload: Duration::ZERO, idle_tick: Duration::from_millis(1), ..stage.config() };
+    let config =
+        EnginesConfig { idle_unload: Duration::ZERO, idle_tick: Duration::from_millis(1), ..stage.config() };
     let engines = Engines::new(config).unwrap();
     let opened = open(&engines, &model).await.0.unwrap();
     let process = stage.next_start().await;

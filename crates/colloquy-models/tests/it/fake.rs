@@ -96,7 +96,8 @@ fn complete(body: &[u8]) -> Body {
     let body: Value = serde_json::from_slice(body).unwrap();
     let question = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     let dies = question.ends_with("die");
-    let delta = json!({ "choices": [{ "index": 0, "delta": { "content": "an answer" }, "finish_reason": null }] });
+    let delta =
+        json!({ "choices": [{ "index": 0, "delta": { "content": "an answer" }, "finish_reason": null }] });
     let stop = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
     let usage = json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 2 } });
     let events = [Some(delta), (!dies).then_some(stop), (!dies).then_some(usage)].into_iter().flatten();

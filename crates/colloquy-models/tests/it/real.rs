@@ -124,7 +124,8 @@ impl Log {
         let sender = LINES.get_or_init(|| {
             let (sender, _) = watch::channel(String::new());
             let writer = sender.clone();
-            let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || LogWriter(writer.clone()));
+            let subscriber =
+                tracing_subscriber::fmt().with_ansi(false).with_writer(move || LogWriter(writer.clone()));
             subscriber.init();
             sender
         });

@@ -6,12 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use colloquy::ports::EngineKind;
 use colloquy::{
     Ask,
     ports::{CallOptions, LlmRow, ModelCall, ModelChunk, Models, Opened, Principal, Sampling},
     stream::{Done, StreamEvent},
 };
-use colloquy::ports::EngineKind;
 use colloquy_core::{
     message::{ConversationId, Role, Usage},
     prepare::{PreparedConversation, PreparedTurn},
@@ -40,14 +40,20 @@ pub(crate) fn measure(table: &mut Table) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let ours = runtime.block_on(through_colloquy(&cache));
     let theirs = runtime.block_on(straight(&cache));
-    for (index, name) in [(1, "second turn of a 2,000-token thread"), (4, "back after two other long threads")] {
+    for (index, name) in
+        [(1, "second turn of a 2,000-token thread"), (4, "back after two other long threads")]
+    {
         let before = if index == 1 { &ours[0] } else { &ours[1] };
         let share = f64::from(ours[index].reused) / f64::from(before.prompt);
         table.row(
             &format!("{name}: prompt reused"),
             (
                 format!("{} of {} tokens", ours[index].reused, before.prompt),
-                format!("{} of {} straight", theirs[index].reused, theirs[if index == 1 { 0 } else { 1 }].prompt),
+                format!(
+                    "{} of {} straight",
+                    theirs[index].reused,
+                    theirs[if index == 1 { 0 } else { 1 }].prompt
+                ),
             ),
             (format!("{:.2} %", share * 100.0), "99 %".into()),
             share >= 0.99,
@@ -64,12 +70,13 @@ pub(crate) fn measure(table: &mut Table) {
     }
 }
 
+/// Where `cargo xtask assets` keeps the engine and the model.
+#[expect(clippy::disallowed_methods, reason = "a benchmark has no settings of its own")]
 fn cache_dir() -> PathBuf {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    std::env::var_os("COLLOQUY_CACHE_DIR")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).map(|cache| cache.join("colloquy")))
-        .unwrap()
+    let named = std::env::var_os("COLLOQUY_CACHE_DIR").map(PathBuf::from);
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    named.or(base.or(home).map(|base| base.join("colloquy"))).expect("HOME is set")
 }
 
 fn config(cache: &std::path::Path, folder: &std::path::Path) -> EnginesConfig {
@@ -83,7 +90,8 @@ fn config(cache: &std::path::Path, folder: &std::path::Path) -> EnginesConfig {
 fn long_text(thread: usize) -> String {
     let names = ["Ada", "Boris", "Chen"];
     let name = names[thread];
-    let line = |n: usize| format!("On day {n} {name} counted {} boats and wrote it down.\n", (n * 7 + thread) % 90);
+    let line =
+        |n: usize| format!("On day {n} {name} counted {} boats and wrote it down.\n", (n * 7 + thread) % 90);
     let lines: String = (1..=115).map(line).collect();
     format!("{name}'s notes:\n{lines}How many boats on day 3? Answer with the number.")
 }

@@ -3,7 +3,8 @@
 use std::{path::Path, time::Instant};
 
 use colloquy::ports::{
-    Commit, EngineKind, EventChunk, LlmRow, NewConversation, NewLlm, NewMessage, Principal, Question, Store,
+    Commit, EngineKind, EventChunk, IdSource, LlmRow, NewConversation, NewLlm, NewMessage, OsIds, Principal,
+    Question, Store,
 };
 use colloquy::stream::StreamEvent;
 use colloquy_core::{
@@ -71,8 +72,7 @@ async fn measure_in(folder: &Path) -> (Vec<f64>, Grown) {
         }
     }
     store.sweep_events(i64::MAX).await.unwrap();
-    // What is written afterwards goes into the pages that the sweep freed; what counts is held.
-    drop(store);
+    store.close().await;
     grown.stored = used_bytes(&path).await;
     (times.iter().map(|times| median(times)).collect(), grown)
 }
@@ -126,7 +126,7 @@ impl<'a> Writer<'a> {
             compaction_threshold: 80,
         };
         let conversation = NewConversation {
-            uid: Uid(fresh()),
+            uid: OsIds.uid(),
             llm_id: Some(self.llm.id),
             name: "growth".into(),
             settings,
@@ -143,9 +143,9 @@ impl<'a> Writer<'a> {
         let question = Question {
             holder: Uid([1; 16]),
             lease_ms: 10_000,
-            turn_uid: Uid(fresh()),
+            turn_uid: OsIds.uid(),
             base_id: thread.tip,
-            message_uid: Uid(fresh()),
+            message_uid: OsIds.uid(),
             blocks: vec![Block::Text(QUESTION.into())],
             app_authored: false,
             request: colloquy::record::encode_request(None),
@@ -159,7 +159,7 @@ impl<'a> Writer<'a> {
         let chunk = EventChunk { lease: asked.lease, turn_id: asked.turn_id, first_seq: 1, events };
         self.store.append_events(vec![chunk]).await.unwrap();
         let message = NewMessage {
-            uid: Uid(fresh()),
+            uid: OsIds.uid(),
             step: 0,
             kind: Kind::Answer,
             app_authored: false,
@@ -183,10 +183,4 @@ impl<'a> Writer<'a> {
         thread.tip = committed.messages.last().map(|message| message.id);
         (QUESTION.len() + answer.len()) as u64
     }
-}
-
-fn fresh() -> [u8; 16] {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).unwrap();
-    bytes
 }

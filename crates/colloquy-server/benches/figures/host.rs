@@ -6,6 +6,7 @@ use colloquy::{
     Colloquy, Create,
     ports::{EngineKind, Models, NewLlm, Principal},
 };
+use colloquy_core::conversation::SettingsChange;
 use colloquy_models::{
     engines::{Engines, EnginesConfig},
     openai::HttpClients,
@@ -58,7 +59,8 @@ impl Host {
 
     /// A conversation at temperature 0.
     pub(crate) async fn conversation(&self) -> i64 {
-        let create = Create { temperature: Some(0.0), ..Create::default() };
+        let settings = SettingsChange { temperature: Some(0.0), ..SettingsChange::default() };
+        let create = Create { settings, ..Create::default() };
         self.colloquy.create(&self.principal, create).await.unwrap().id.0
     }
 

@@ -5,7 +5,7 @@ use colloquy::{
     ports::{ConversationPatch, ConversationRow},
 };
 use colloquy_core::{
-    conversation::{Effort, Settings},
+    conversation::{Effort, SettingsChange},
     message::LlmId,
 };
 use serde::Serialize;
@@ -16,19 +16,9 @@ use crate::{fields::Fields, problem::Problem};
 /// Longest name, in code points.
 const NAME_CHARS_MAX: usize = 200;
 
-/// The settings a request may carry. Ranges are not checked yet.
-struct SettingFields {
-    temperature: Option<f64>,
-    top_p: Option<f64>,
-    max_tokens: Option<u32>,
-    custom_prompt: Option<String>,
-    web_search_enabled: Option<bool>,
-    reasoning_effort: Option<Effort>,
-    compaction_threshold: Option<u32>,
-}
-
-fn setting_fields(fields: &mut Fields) -> SettingFields {
-    SettingFields {
+/// The settings that a request names, their ranges checked into `fields`.
+fn settings(fields: &mut Fields) -> SettingsChange {
+    let settings = SettingsChange {
         temperature: fields.number("temperature"),
         top_p: fields.number("top_p"),
         max_tokens: fields.count("max_tokens"),
@@ -36,7 +26,11 @@ fn setting_fields(fields: &mut Fields) -> SettingFields {
         web_search_enabled: fields.boolean("web_search_enabled"),
         reasoning_effort: effort(fields),
         compaction_threshold: fields.count("compaction_threshold"),
+    };
+    for broken in settings.check() {
+        fields.reject(broken.field, broken.rule, "value_error");
     }
+    settings
 }
 
 fn effort(fields: &mut Fields) -> Option<Effort> {
@@ -49,64 +43,21 @@ fn effort(fields: &mut Fields) -> Option<Effort> {
     effort
 }
 
-impl SettingFields {
-    /// The settings with these changes, their ranges checked into `fields`.
-    fn over(&self, current: &Settings, fields: &mut Fields) -> Settings {
-        let settings = Settings {
-            temperature: self.temperature.unwrap_or(current.temperature),
-            top_p: self.top_p.unwrap_or(current.top_p),
-            max_tokens: self.max_tokens.unwrap_or(current.max_tokens),
-            custom_prompt: self.custom_prompt.clone().unwrap_or_else(|| current.custom_prompt.clone()),
-            web_search_enabled: self.web_search_enabled.unwrap_or(current.web_search_enabled),
-            reasoning_effort: self.reasoning_effort.unwrap_or(current.reasoning_effort),
-            compaction_threshold: self.compaction_threshold.unwrap_or(current.compaction_threshold),
-        };
-        for broken in settings.check() {
-            fields.reject(broken.field, broken.rule, "value_error");
-        }
-        settings
-    }
-}
-
-/// Settings in range, to check those that a new conversation is given before the model's own
-/// defaults are known.
-fn in_range() -> Settings {
-    Settings {
-        temperature: 0.0,
-        top_p: 1.0,
-        max_tokens: 1,
-        custom_prompt: String::new(),
-        web_search_enabled: false,
-        reasoning_effort: Effort::default(),
-        compaction_threshold: 50,
-    }
-}
-
 /// Reads the body that creates a conversation.
 pub(crate) fn create(mut fields: Fields) -> Result<Create, Problem> {
     let llm_id = fields.integer("llm_id").map(LlmId);
-    let settings = setting_fields(&mut fields);
-    settings.over(&in_range(), &mut fields);
+    let settings = settings(&mut fields);
     fields.finish()?;
-    Ok(Create {
-        llm_id,
-        temperature: settings.temperature,
-        top_p: settings.top_p,
-        max_tokens: settings.max_tokens,
-        custom_prompt: settings.custom_prompt,
-        web_search_enabled: settings.web_search_enabled,
-        reasoning_effort: settings.reasoning_effort,
-        compaction_threshold: settings.compaction_threshold,
-    })
+    Ok(Create { llm_id, settings })
 }
 
-/// Reads the body that changes a conversation whose settings are `current`.
-pub(crate) fn update(mut fields: Fields, current: &Settings) -> Result<ConversationPatch, Problem> {
+/// Reads the body that changes a conversation.
+pub(crate) fn update(mut fields: Fields) -> Result<ConversationPatch, Problem> {
     let name = name(&mut fields);
     let llm_id = fields.integer("llm_id").map(LlmId);
-    let settings = setting_fields(&mut fields).over(current, &mut fields);
+    let settings = settings(&mut fields);
     fields.finish()?;
-    Ok(ConversationPatch { name, llm_id, settings: (settings != *current).then_some(settings) })
+    Ok(ConversationPatch { name, llm_id, settings })
 }
 
 fn name(fields: &mut Fields) -> Option<String> {

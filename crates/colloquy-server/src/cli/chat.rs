@@ -64,7 +64,8 @@ pub(super) async fn run(arguments: Arguments, config: &Config) -> Result<(), Cli
         return Err(CliError::Usage("the question is empty".into()));
     }
     // Listened to from the start, so that Ctrl-C never ends us without closing the answer.
-    let interrupts = signal(SignalKind::interrupt()).map_err(|source| CliError::caused("listen to Ctrl-C", source))?;
+    let interrupts =
+        signal(SignalKind::interrupt()).map_err(|source| CliError::caused("listen to Ctrl-C", source))?;
     let client = Client::connect(config).await?;
     let conversation = match conversation(&client, &arguments).await {
         Ok(conversation) => conversation,

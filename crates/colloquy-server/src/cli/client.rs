@@ -101,7 +101,12 @@ impl Client {
     }
 
     /// Sends one request; any status is an `Ok`.
-    pub(super) async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, CliError> {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, CliError> {
         let bearer = self.token.as_ref().map(|token| format!("Bearer {}", token.reveal()));
         match &self.transport {
             Transport::Server { http, base_url } => {
@@ -129,10 +134,12 @@ impl Client {
                     request = request.header(header::AUTHORIZATION, bearer);
                 }
                 let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-                let request = request.body(body).map_err(|source| CliError::caused("build a request", source))?;
+                let request =
+                    request.body(body).map_err(|source| CliError::caused("build a request", source))?;
                 let Ok(response) = router.clone().oneshot(request).await;
                 let status = response.status();
-                let body = TryStreamExt::map_err(response.into_body().into_data_stream(), BoxError::from).boxed();
+                let body =
+                    TryStreamExt::map_err(response.into_body().into_data_stream(), BoxError::from).boxed();
                 Ok(Reply { status, body })
             }
         }
@@ -224,7 +231,9 @@ impl Lines {
                 Some(Ok(chunk)) => self.buffer.extend_from_slice(&chunk),
                 Some(Err(source)) => return Err(CliError::caused("read the answer", source)),
                 None if self.buffer.is_empty() => return Ok(None),
-                None => return Err(CliError::Failed("the connection broke in the middle of the answer".into())),
+                None => {
+                    return Err(CliError::Failed("the connection broke in the middle of the answer".into()));
+                }
             }
         }
     }

@@ -108,7 +108,8 @@ async fn list(client: &Client, json: bool) -> Result<(), CliError> {
         output::note("There is no conversation yet; `colloquy chat` starts one.");
         return Ok(());
     }
-    let rows: Vec<_> = rows.into_iter().map(|row| [row.id.to_string(), row.last_message_time, row.name]).collect();
+    let rows: Vec<_> =
+        rows.into_iter().map(|row| [row.id.to_string(), row.last_message_time, row.name]).collect();
     output::print(&output::table(["ID", "LAST MESSAGE", "NAME"], &rows));
     Ok(())
 }
@@ -119,8 +120,8 @@ async fn show(client: &Client, id: i64, json: bool) -> Result<(), CliError> {
         output::print_json(&messages);
         return Ok(());
     }
-    let messages: Vec<Message> =
-        serde_json::from_value(messages).map_err(|source| CliError::caused("understand the server", source))?;
+    let messages: Vec<Message> = serde_json::from_value(messages)
+        .map_err(|source| CliError::caused("understand the server", source))?;
     for message in messages {
         let who = if message.sender == "user" { "you" } else { "model" };
         output::print(&format!("[{}] {who}:\n{}\n\n", message.timestamp, message.content));
@@ -167,7 +168,9 @@ async fn delete(client: &Client, id: i64, yes: bool) -> Result<(), CliError> {
     if !yes && std::io::stdin().is_terminal() {
         output::print_to_stderr(&format!("Delete conversation {id} ({}) for good? [y/N] ", row.name));
         let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer).map_err(|source| CliError::caused("read the answer", source))?;
+        std::io::stdin()
+            .read_line(&mut answer)
+            .map_err(|source| CliError::caused("read the answer", source))?;
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
             return Err(CliError::Failed("nothing was deleted".into()));
         }

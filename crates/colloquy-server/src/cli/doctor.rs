@@ -9,12 +9,7 @@ use colloquy_models::llama;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    CliError,
-    client::Client,
-    models::Llm,
-    notice, output,
-};
+use super::{CliError, client::Client, models::Llm, notice, output};
 use crate::config::Config;
 
 /// Say what is installed, what is wrong and what to do.
@@ -90,10 +85,13 @@ async fn examine(config: &Config, reads_everything: bool) -> Report {
     let mut documents = json!([]);
     match Client::connect(config).await {
         Ok(client) => {
-            checks.push(Check::good("data", match client.server_url() {
-                Some(url) => format!("served at {url}"),
-                None => "no server runs; opened by this command".to_owned(),
-            }));
+            checks.push(Check::good(
+                "data",
+                match client.server_url() {
+                    Some(url) => format!("served at {url}"),
+                    None => "no server runs; opened by this command".to_owned(),
+                },
+            ));
             match client.fetch("/erudi/llms").await {
                 Ok(llms) => documents = llms,
                 Err(error) => checks.push(unreadable("models", &error)),
@@ -142,7 +140,8 @@ fn settings(config: &Config) -> Map<String, Value> {
 
 /// The engine that a local model would run on, or why there is none.
 async fn engine(config: &Config) -> Result<llama::Engine, String> {
-    let path = llama::find(config.engine.llama_server.as_deref(), &config.data_dir).map_err(|error| error.to_string())?;
+    let path = llama::find(config.engine.llama_server.as_deref(), &config.data_dir)
+        .map_err(|error| error.to_string())?;
     llama::probe(&path).await.map_err(|error| error.to_string())
 }
 
@@ -168,7 +167,10 @@ async fn model_checks(llms: &[Llm]) -> Vec<Check> {
         ));
     } else if let Some(default) = llms.iter().find(|llm| llm.is_default) {
         let toy = notice::for_model(&default.name).map(|notice| format!("; {notice}")).unwrap_or_default();
-        checks.push(Check::good("models", format!("{} installed, {} is the default{toy}", llms.len(), default.name)));
+        checks.push(Check::good(
+            "models",
+            format!("{} installed, {} is the default{toy}", llms.len(), default.name),
+        ));
     } else {
         checks.push(Check::bad("models", "no model is the default", "run `colloquy models default NAME`"));
     }
@@ -217,7 +219,12 @@ async fn invariants(client: &Client) -> Option<Check> {
         Ok(findings) if findings.is_empty() => Check::good("invariants", "the database is as it should be"),
         Ok(findings) => {
             let first = &findings[0];
-            let detail = format!("{} findings, the first: not so that {} ({})", findings.len(), first.check, first.subject);
+            let detail = format!(
+                "{} findings, the first: not so that {} ({})",
+                findings.len(),
+                first.check,
+                first.subject
+            );
             Check::bad("invariants", detail, fix)
         }
         Err(error) => Check::bad("invariants", output::chain(&error), fix),
@@ -274,6 +281,10 @@ mod tests {
         let checks = model_checks(&[llm("llama")]).await;
         assert_eq!(checks.iter().map(|check| check.ok).collect::<Vec<_>>(), [true, false]);
         assert!(checks[1].fix.as_ref().is_some_and(|fix| fix.contains("models remove m")));
-        assert_eq!(model_checks(&[llm("openai")]).await.len(), 1, "somebody else's weights are not ours to read");
+        assert_eq!(
+            model_checks(&[llm("openai")]).await.len(),
+            1,
+            "somebody else's weights are not ours to read"
+        );
     }
 }

@@ -91,7 +91,9 @@ pub(super) struct Llm {
 pub(super) async fn run(command: Command, config: &Config) -> Result<(), CliError> {
     let client = Client::connect(config).await?;
     let result = match command {
-        Command::List { json: true } => client.fetch("/erudi/llms").await.map(|llms: Value| output::print_json(&llms)),
+        Command::List { json: true } => {
+            client.fetch("/erudi/llms").await.map(|llms: Value| output::print_json(&llms))
+        }
         Command::List { json: false } => list(&client).await.map(|llms| output::print(&listing(&llms))),
         Command::Add(add) => self::add(&client, add).await,
         Command::Remove { model } => remove(&client, &model).await,
@@ -113,7 +115,11 @@ pub(super) async fn find(client: &Client, wanted: &str) -> Result<Llm, CliError>
     let by_id = || wanted.parse().ok().and_then(|id: i64| llms.iter().find(|llm| llm.id == id));
     by_name.or_else(by_id).cloned().ok_or_else(|| {
         let names: Vec<_> = llms.iter().map(|llm| llm.name.as_str()).collect();
-        let known = if names.is_empty() { "none is installed".into() } else { format!("there are {}", names.join(", ")) };
+        let known = if names.is_empty() {
+            "none is installed".into()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
         CliError::Failed(format!("no model is called {wanted}; {known}"))
     })
 }
@@ -147,7 +153,8 @@ async fn add(client: &Client, add: Add) -> Result<(), CliError> {
     let added = match (&add.gguf, &add.base_url) {
         (Some(path), _) => {
             // The server may run elsewhere: a relative path would mean another file to it.
-            let path = std::path::absolute(path).map_err(|source| CliError::caused("find the file", source))?;
+            let path =
+                std::path::absolute(path).map_err(|source| CliError::caused("find the file", source))?;
             let Some(text) = path.to_str() else {
                 return Err(CliError::Usage(format!("the path {} is not UTF-8", path.display())));
             };
@@ -175,7 +182,10 @@ async fn add(client: &Client, add: Add) -> Result<(), CliError> {
         output::print_json(&added);
     } else {
         let is_default = if added["is_default"] == true { ", the default" } else { "" };
-        output::print(&format!("{} is installed as model {id}{is_default}\n", added["name"].as_str().unwrap_or("it")));
+        output::print(&format!(
+            "{} is installed as model {id}{is_default}\n",
+            added["name"].as_str().unwrap_or("it")
+        ));
     }
     Ok(())
 }

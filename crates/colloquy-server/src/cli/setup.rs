@@ -67,7 +67,10 @@ async fn register(config: &Config, weights: PathBuf) -> Result<(), CliError> {
 async fn register_with(client: &Client, weights: PathBuf) -> Result<(), CliError> {
     if !models::list(client).await?.iter().any(|llm| llm.name == DEFAULT_MODEL_NAME) {
         let path = weights.to_str().ok_or_else(|| {
-            CliError::Failed(format!("the path {} is not UTF-8; choose another --data-dir", weights.display()))
+            CliError::Failed(format!(
+                "the path {} is not UTF-8; choose another --data-dir",
+                weights.display()
+            ))
         })?;
         models::add_gguf(client, DEFAULT_MODEL_NAME, path).await?;
     }

@@ -309,7 +309,12 @@ impl<'a> Layers<'a> {
         }
         let one = self.one(key, allowed)?;
         Ok(one.map(|(text, source)| Raw {
-            items: text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
+            items: text
+                .split(',')
+                .map(str::trim)
+                .filter(|item| !item.is_empty())
+                .map(str::to_owned)
+                .collect(),
             source,
         }))
     }

@@ -34,7 +34,10 @@ fn the_second_to_lock_is_refused_and_told_the_first() {
 
     let published = data_dir.publish(&lock, &note()).expect("a note");
     let refusal = data_dir.lock().expect_err("a held folder").to_string();
-    assert!(refusal.ends_with(&format!("process {} at http://127.0.0.1:27182", std::process::id())), "{refusal}");
+    assert!(
+        refusal.ends_with(&format!("process {} at http://127.0.0.1:27182", std::process::id())),
+        "{refusal}"
+    );
 
     drop(published);
     drop(lock);

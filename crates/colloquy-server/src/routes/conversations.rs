@@ -55,8 +55,7 @@ pub(crate) async fn update(
     JsonBody(fields): JsonBody,
 ) -> Result<Json<ConversationResponse>, Problem> {
     let id = path.conversation_id()?;
-    let current = find(&app, id).await?;
-    let patch = conversation::update(fields, &current.settings)?;
+    let patch = conversation::update(fields)?;
     let updated = app.colloquy.update(&app.principal, id, patch).await;
     updated.map(|row| Json(row.into())).map_err(|error| Problem::of_service(id, error))
 }
@@ -83,7 +82,7 @@ pub(crate) async fn export(
         };
     let row = find(&app, id).await?;
     let store = app.colloquy.store();
-    let branch = store.list_messages(&app.principal, id, Page::default()).await?;
+    let branch = store.list_branch(&app.principal, id).await?;
     let branch = branch.ok_or_else(|| Problem::no_such_conversation(id))?;
     let llm = match row.llm_id {
         Some(llm_id) => store.find_llm(&app.principal, llm_id).await?,

@@ -29,7 +29,9 @@ async fn place() -> Place {
     }
     let place = Place::new()
         .variable("COLLOQUY_LLAMA_SERVER", engine.to_str().unwrap())
-        .variable("COLLOQUY_FLUSH_MS", "20");
+        .variable("COLLOQUY_FLUSH_MS", "20")
+        // So small a model may never come to an end by itself.
+        .variable("COLLOQUY_MAX_TOKENS", "400");
     place.run(&["models", "add", "--gguf", model.to_str().unwrap()]).await.succeeds();
     place
 }
@@ -49,7 +51,8 @@ async fn greedy_conversation(served: &Served) -> String {
     let http = colloquy_models::openai::HttpClients::new().unwrap().for_url(&url).unwrap();
     let body = json!({ "temperature": 0.0 }).to_string();
     let request = http.post(url).header("content-type", "application/json").body(body);
-    let created: Value = serde_json::from_slice(&request.send().await.unwrap().bytes().await.unwrap()).unwrap();
+    let created: Value =
+        serde_json::from_slice(&request.send().await.unwrap().bytes().await.unwrap()).unwrap();
     created["id"].to_string()
 }
 

@@ -1,5 +1,6 @@
 //! The whole program from outside: every route, problem and guard over HTTP in process, the built
 //! binary's command line, and a real model behind it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod bodies;
 mod cli;

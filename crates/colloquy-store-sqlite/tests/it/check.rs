@@ -67,10 +67,9 @@ async fn every_broken_invariant_is_found_and_named() {
 
 #[tokio::test]
 async fn a_message_of_a_newer_version_is_named_and_nothing_is_appended_below_it() {
-    let (store, _folder, _) = damaged(
-        "UPDATE messages SET blocks = '{\"v\":1,\"blocks\":[{\"t\":\"hologram\"}]}' WHERE id = 4",
-    )
-    .await;
+    let (store, _folder, _) =
+        damaged("UPDATE messages SET blocks = '{\"v\":1,\"blocks\":[{\"t\":\"hologram\"}]}' WHERE id = 4")
+            .await;
     let who = Principal::local();
     let first = store.list_conversations(&who, Page::default()).await.unwrap().pop().unwrap();
     let named = |error: StoreError| match error {

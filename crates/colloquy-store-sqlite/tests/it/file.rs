@@ -111,7 +111,10 @@ async fn a_file_of_another_program_is_refused_and_not_touched() {
     let mut other = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.db()).create_if_missing(true);
     other = other.pragma("application_id", "7");
     let mut other = sqlx::ConnectOptions::connect(&other).await.unwrap();
-    sqlx::raw_sql("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)").execute(&mut other).await.unwrap();
+    sqlx::raw_sql("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+        .execute(&mut other)
+        .await
+        .unwrap();
     other.close().await.unwrap();
     let sqlite = std::fs::read(folder.db()).unwrap();
     let garbage = b"GGUF\x03\0\0\0".repeat(64);
@@ -150,7 +153,8 @@ async fn a_backup_is_made_before_a_migration_and_kept_until_the_next_good_start(
     assert_eq!(folder.names(), ["colloquy.db", "colloquy.db.backup-v0"]);
     let mut backup = outsider(&folder.db().with_file_name("colloquy.db.backup-v0")).await;
     let kept: String = sqlx::query_scalar("SELECT x FROM older").fetch_one(&mut backup).await.unwrap();
-    let application_id: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut backup).await.unwrap();
+    let application_id: i64 =
+        sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut backup).await.unwrap();
     assert_eq!((kept.as_str(), application_id), ("kept", 1_131_180_409));
     backup.close().await.unwrap();
 

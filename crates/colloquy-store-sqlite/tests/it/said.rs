@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use colloquy::ports::{AppendedQuestion, Commit, NewConversation, NewMessage, Page, Principal, Question, Store};
+use colloquy::ports::{
+    AppendedQuestion, Commit, NewConversation, NewMessage, Page, Principal, Question, Store,
+};
 use colloquy_core::{
     block::Block,
     conversation::{Effort, Settings},

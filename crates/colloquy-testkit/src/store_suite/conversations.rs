@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use colloquy::ports::{ConversationPatch, NewConversation, Page, Store, StoreError};
 use colloquy_core::{
-    conversation::Settings,
+    conversation::{Settings, SettingsChange},
     message::{ConversationId, MessageId},
 };
 
@@ -39,9 +39,12 @@ pub async fn a_patch_changes_only_what_it_names(store: &Arc<dyn Store>) {
     let named = change(ConversationPatch { name: Some("new".into()), ..Default::default() }).await;
     assert_eq!(named.name, "new");
     assert_eq!(named.settings, before.settings);
-    let other = Settings { temperature: 0.1 + 0.2, custom_prompt: "é".repeat(4096), ..settings() };
-    let changed = change(ConversationPatch { settings: Some(other.clone()), ..Default::default() }).await;
-    assert_eq!((changed.name.as_str(), &changed.settings), ("new", &other));
+    let warmer = SettingsChange { temperature: Some(0.1 + 0.2), ..Default::default() };
+    change(ConversationPatch { settings: warmer, ..Default::default() }).await;
+    let prompted = SettingsChange { custom_prompt: Some("é".repeat(4096)), ..Default::default() };
+    let changed = change(ConversationPatch { settings: prompted, ..Default::default() }).await;
+    let both = Settings { temperature: 0.1 + 0.2, custom_prompt: "é".repeat(4096), ..settings() };
+    assert_eq!((changed.name.as_str(), &changed.settings), ("new", &both));
     assert_eq!(changed.version, 0);
     assert_eq!(chat.row().await, changed);
 }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{
-    AppendedQuestion, EventChunk, Lease, Page, Store, StoreError, ToolRun, ToolRunState,
-};
+use colloquy::ports::{AppendedQuestion, EventChunk, Lease, Page, Store, StoreError, ToolRun, ToolRunState};
 use colloquy::stream::StreamEvent;
 use colloquy_core::message::{Kind, TurnId};
 

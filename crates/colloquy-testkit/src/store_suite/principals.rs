@@ -32,6 +32,7 @@ pub async fn nothing_of_another_principal_can_be_seen(store: &Arc<dyn Store>) {
     assert_eq!(store.find_conversation(&bob, chat.id).await.unwrap(), None);
     assert_eq!(store.list_conversations(&bob, Page::default()).await.unwrap(), []);
     assert_eq!(store.list_messages(&bob, chat.id, Page::default()).await.unwrap(), None);
+    assert_eq!(store.list_branch(&bob, chat.id).await.unwrap(), None);
     assert_eq!(store.find_message(&bob, asked.message.id).await.unwrap(), None);
     assert_eq!(store.load_view(&bob, chat.id).await.unwrap(), None);
     assert_eq!(store.find_turn(&bob, chat.id, turn_uid).await.unwrap(), None);

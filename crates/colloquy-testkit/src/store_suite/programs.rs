@@ -146,11 +146,8 @@ async fn step(chat: &Chat<'_>, expected: &mut Expected) {
     for kind in [Kind::Call, Kind::Results] {
         let parent = expected.branch.last().expect("BUG: a running turn has a question").0;
         let new = message(kind, text("step"));
-        let appended = chat
-            .store
-            .append_step(&chat.who, &asked.lease, asked.turn_id, parent, new, NOW)
-            .await
-            .unwrap();
+        let appended =
+            chat.store.append_step(&chat.who, &asked.lease, asked.turn_id, parent, new, NOW).await.unwrap();
         expected.branch.push((appended.id, kind, "step".into()));
         expected.version += 1;
     }

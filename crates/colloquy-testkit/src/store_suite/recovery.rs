@@ -72,8 +72,7 @@ pub async fn a_dead_turn_is_closed_by_who_takes_its_lease(store: &Arc<dyn Store>
     store.start_tool_runs(&chat.who, &asked.lease, vec![tool_run(asked.turn_id)]).await.unwrap();
     let lease = store.take_lease(&chat.who, chat.id, fresh_uid(), NOW + LEASE_MS).await.unwrap().unwrap();
     let closing = vec![message(Kind::Closing, text("[The answer was interrupted.]"))];
-    let commit =
-        Commit { outcome: Outcome::Interrupted, ..end(asked.turn_id, asked.message.id, closing) };
+    let commit = Commit { outcome: Outcome::Interrupted, ..end(asked.turn_id, asked.message.id, closing) };
     chat.commit(&lease, commit).await.unwrap();
     assert_eq!(store.open_turns(i64::MAX).await.unwrap(), []);
     chat.turn("2", "two").await;

@@ -38,7 +38,7 @@ pub async fn a_turn_is_stored_commit_by_commit(store: &Arc<dyn Store>) {
     assert_eq!((asked.lease.conversation_id, asked.lease.holder), (chat.id, chat.holder));
     assert_eq!((asked.message.uid, asked.message.parent_id, asked.message.depth), (message_uid, None, 0));
     assert_eq!((asked.message.kind, asked.message.role()), (Kind::Question, Role::User));
-    assert_eq!(chat.view().await.messages, [asked.message.clone()]);
+    assert_eq!(chat.view().await.messages, std::slice::from_ref(&asked.message));
     let turn = store.find_turn(&chat.who, chat.id, turn_uid).await.unwrap().unwrap();
     assert_eq!((turn.id, turn.state, turn.outcome), (asked.turn_id, TurnState::Running, None));
     assert_eq!((turn.question_id, turn.ended_at), (Some(asked.message.id), None));
@@ -179,8 +179,7 @@ pub async fn every_outcome_comes_back(store: &Arc<dyn Store>) {
         let commit =
             Commit { outcome, error: error.clone(), ..end(asked.turn_id, asked.message.id, closing) };
         let committed = chat.commit(&asked.lease, commit).await.unwrap();
-        let (_, stored) =
-            store.find_message(&chat.who, committed.messages[0].id).await.unwrap().unwrap();
+        let (_, stored) = store.find_message(&chat.who, committed.messages[0].id).await.unwrap().unwrap();
         assert_eq!((stored.outcome, &stored.error), (Some(outcome), &error));
         let turn = store.find_turn(&chat.who, chat.id, stored.turn_uid).await.unwrap().unwrap();
         assert_eq!((turn.outcome, turn.error), (Some(outcome), error));
@@ -242,6 +241,8 @@ pub async fn app_authored_questions_are_seen_by_the_model_and_not_listed(store: 
     assert_eq!(ids(&chat.list(Page::default()).await), [question, answer, closed.messages[0].id]);
     let page = chat.list(Page { limit: Some(2), before: None }).await;
     assert_eq!(ids(&page), [answer, closed.messages[0].id]);
+    let whole = store.list_branch(&chat.who, chat.id).await.unwrap().unwrap();
+    assert_eq!(ids(&whole), [question, answer, asked.message.id, closed.messages[0].id]);
     let (_, found) = store.find_message(&chat.who, asked.message.id).await.unwrap().unwrap();
     assert!(found.message.app_authored);
 }

@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use colloquy_core::{
     block::Block,
-    conversation::Settings,
+    conversation::{Settings, SettingsChange},
     message::{
         ConversationId, FinishReason, Kind, LlmId, Message, MessageId, Origin, TimeMs, TurnId, Uid, Usage,
     },
@@ -146,8 +146,8 @@ pub struct ConversationPatch {
     pub name: Option<String>,
     /// The new model.
     pub llm_id: Option<LlmId>,
-    /// All settings, already merged and checked.
-    pub settings: Option<Settings>,
+    /// The settings that change, checked.
+    pub settings: SettingsChange,
 }
 
 /// A page of a list: at most `limit` rows, only those with an id below `before`.
@@ -458,7 +458,7 @@ pub trait Store: Send + Sync {
         page: Page,
     ) -> Result<Vec<ConversationRow>, StoreError>;
 
-    /// Changes name, model or settings; unfenced. `None` when there is no such conversation.
+    /// Changes name, model or settings, merged in one transaction; unfenced. `None` when there is no such conversation.
     async fn update_conversation(
         &self,
         principal: &Principal,
@@ -481,6 +481,14 @@ pub trait Store: Send + Sync {
         principal: &Principal,
         id: ConversationId,
         page: Page,
+    ) -> Result<Option<Vec<StoredMessage>>, StoreError>;
+
+    /// Every message of the shown branch, oldest first, also those that lists leave out: for
+    /// export. `None` when there is no such conversation.
+    async fn list_branch(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
     ) -> Result<Option<Vec<StoredMessage>>, StoreError>;
 
     /// One message with its surroundings, found by its own id, and its conversation.

@@ -1,7 +1,7 @@
 //! What callers hand to the service and get back from it.
 
 use colloquy_core::{
-    conversation::Effort,
+    conversation::SettingsChange,
     message::{LlmId, MessageId, Uid},
 };
 
@@ -33,20 +33,8 @@ pub struct Timing {
 pub struct Create {
     /// The model; `None` takes the default one.
     pub llm_id: Option<LlmId>,
-    /// See `Settings`.
-    pub temperature: Option<f64>,
-    /// See `Settings`.
-    pub top_p: Option<f64>,
-    /// See `Settings`.
-    pub max_tokens: Option<u32>,
-    /// See `Settings`.
-    pub custom_prompt: Option<String>,
-    /// See `Settings`.
-    pub web_search_enabled: Option<bool>,
-    /// See `Settings`.
-    pub reasoning_effort: Option<Effort>,
-    /// See `Settings`.
-    pub compaction_threshold: Option<u32>,
+    /// What it sets itself.
+    pub settings: SettingsChange,
 }
 
 /// A question and what holds for this turn only.

@@ -12,8 +12,14 @@ use colloquy_store_sqlite::SqliteStore;
 use colloquy_testkit::scripted::ScriptedModels;
 
 /// The upkeep runs as often as it can, so that no test waits for it.
-pub(crate) const TIMING: Timing =
-    Timing { flush_ms: 1, lease_ms: 10_000, lease_heartbeat_ms: 20, event_keep_ms: 3_600_000, sweep_ms: 50, retry_pause_ms: 1 };
+pub(crate) const TIMING: Timing = Timing {
+    flush_ms: 1,
+    lease_ms: 10_000,
+    lease_heartbeat_ms: 20,
+    event_keep_ms: 3_600_000,
+    sweep_ms: 50,
+    retry_pause_ms: 1,
+};
 
 pub(crate) async fn open_store(folder: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::open(&folder.join("colloquy.db")).await.unwrap())

@@ -1,5 +1,7 @@
 //! The library as an embedding program sees it: the real store on a file, scripted models.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what is wrong")]
+
 mod crash;
 mod harness;
 mod turns;

@@ -2,10 +2,11 @@
 
 use colloquy::{
     Ask, AskError,
-    ports::{LoadNotice, Overloaded},
+    ports::{ConversationPatch, LoadNotice, Overloaded},
     stream::{Done, Progress, StreamEvent},
 };
 use colloquy_core::{
+    conversation::SettingsChange,
     message::{ConversationId, FinishReason, MessageId, Role},
     turn::{Failure, FailureCode, Locality, Outcome},
 };
@@ -309,11 +310,8 @@ async fn a_star_reaches_the_head_of_the_next_turn_and_an_unstar_leaves_it() {
 #[tokio::test]
 async fn the_custom_prompt_of_a_turn_replaces_the_conversations_also_when_empty() {
     let fixture = Fixture::new(ScriptedModels::new((0..3).map(|_| Script::answer("a")))).await;
-    let row =
-        fixture.colloquy.store().find_conversation(&fixture.principal, fixture.id).await.unwrap().unwrap();
-    let settings =
-        colloquy_core::conversation::Settings { custom_prompt: "Speak French.".into(), ..row.settings };
-    let patch = colloquy::ports::ConversationPatch { settings: Some(settings), ..Default::default() };
+    let settings = SettingsChange { custom_prompt: Some("Speak French.".into()), ..Default::default() };
+    let patch = ConversationPatch { settings, ..Default::default() };
     fixture.colloquy.update(&fixture.principal, fixture.id, patch).await.unwrap();
     for custom_prompt in [None, Some("Speak Thai.".to_owned()), Some(String::new())] {
         let ask = Ask { text: "q".into(), custom_prompt, temperature: Some(1.5), ..Ask::default() };

@@ -35,7 +35,8 @@ fn both_streams_are_read_in_order_and_a_failure_tells_the_last_lines() {
 #[test]
 fn missing_programs_are_named_with_the_line_that_installs_them() {
     require(&[("sh", "dash")]).unwrap();
-    let error = require(&[("sh", "dash"), ("no-such-compiler", "g++"), ("no-such-linker", "g++")]).unwrap_err();
+    let error =
+        require(&[("sh", "dash"), ("no-such-compiler", "g++"), ("no-such-linker", "g++")]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no-such-compiler, no-such-linker missing; install with: apt-get install -y g++"
@@ -48,12 +49,8 @@ fn an_archive_that_is_there_needs_no_network() {
     for name in ["thing-1.tar.gz", "thing-2.tar.gz", "thing-3.whl", "other-9.tar.gz"] {
         fs::write(folder.path().join(name), "").unwrap();
     }
-    let package = Package {
-        requirement: "thing".into(),
-        file_prefix: "thing-",
-        file_suffix: ".tar.gz",
-        options: &[],
-    };
+    let package =
+        Package { requirement: "thing".into(), file_prefix: "thing-", file_suffix: ".tar.gz", options: &[] };
     let mut steps = Steps::default();
     let file = download(&package, folder.path(), &mut steps).unwrap();
     assert_eq!(file, folder.path().join("thing-2.tar.gz"));

@@ -28,7 +28,8 @@ pub(super) struct Prompt {
 impl Prompt {
     /// A history that cannot be read starts empty.
     pub(super) fn open(history: PathBuf) -> Result<Self, CliError> {
-        let mut editor = DefaultEditor::new().map_err(|source| CliError::caused("use the terminal", source))?;
+        let mut editor =
+            DefaultEditor::new().map_err(|source| CliError::caused("use the terminal", source))?;
         let _ = editor.load_history(&history);
         Ok(Self { editor, history })
     }

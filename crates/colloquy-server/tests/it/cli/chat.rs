@@ -10,7 +10,8 @@ use super::place::{Place, signal};
 
 #[tokio::test]
 async fn one_question_gives_the_answer_alone_with_and_without_a_server() {
-    let server = ScriptedServer::start([Reply::answer("Paris, of course."), Reply::answer("Bern.")]).await.unwrap();
+    let server =
+        ScriptedServer::start([Reply::answer("Paris, of course."), Reply::answer("Bern.")]).await.unwrap();
     let place = Place::with_model(&server).await;
     let ran = place.run(&["chat", "The capital of France?"]).await.succeeds();
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Paris, of course.\n", ""));
@@ -69,7 +70,8 @@ async fn a_model_is_chosen_by_name_and_an_unknown_one_refused() {
 
 #[tokio::test]
 async fn without_a_model_it_says_what_to_do() {
-    let ran = Place::new().run(&["chat", "Hello?"]).await.fails(1, &["colloquy setup", "colloquy models add"]);
+    let ran =
+        Place::new().run(&["chat", "Hello?"]).await.fails(1, &["colloquy setup", "colloquy models add"]);
     assert_eq!(ran.stdout, "");
 }
 
@@ -114,12 +116,10 @@ async fn at_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves() {
     let server = ScriptedServer::start([Reply::stream(script), Reply::answer("Still here.")]).await.unwrap();
     let place = Place::with_model(&server).await;
     let binary = env!("CARGO_BIN_EXE_colloquy");
-    let mut terminal = place.command(&[]);
-    let terminal = terminal.as_std_mut();
-    let mut command = tokio::process::Command::new("script");
-    command.args(["-q", "-e", "-c", &format!("{binary} chat"), "/dev/null"]).env_clear().env("TERM", "xterm");
-    command.envs(terminal.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    // Without `exec` the shell in between would take Ctrl-C too, and report that instead of our end.
+    let line = format!("exec {binary} chat");
+    let mut command = place.other("script", &["-q", "-e", "-c", &line, "/dev/null"]);
+    let mut child = command.env("TERM", "xterm").stdin(Stdio::piped()).spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
     let mut screen = Screen { pipe: child.stdout.take().unwrap(), text: String::new() };
 
@@ -151,8 +151,10 @@ impl Screen {
     async fn shows(&mut self, words: &str) {
         let mut chunk = [0; 1024];
         while !self.text.contains(words) {
-            let reading = tokio::time::timeout(std::time::Duration::from_secs(30), self.pipe.read(&mut chunk));
-            let n_bytes = reading.await.unwrap_or_else(|_| panic!("no {words:?} in {:?}", self.text)).unwrap();
+            let reading =
+                tokio::time::timeout(std::time::Duration::from_secs(30), self.pipe.read(&mut chunk));
+            let n_bytes =
+                reading.await.unwrap_or_else(|_| panic!("no {words:?} in {:?}", self.text)).unwrap();
             assert!(n_bytes > 0, "the terminal closed before {words:?}: {:?}", self.text);
             self.text.push_str(&String::from_utf8_lossy(&chunk[..n_bytes]));
         }

@@ -22,7 +22,10 @@ async fn they_are_listed_and_shown() {
     assert!(listed.stdout.starts_with("ID"), "{listed:?}");
 
     let shown = place.run(&["conversations", "show", "1"]).await.succeeds();
-    assert!(shown.stdout.contains("A good question?") && shown.stdout.contains("A fine answer."), "{shown:?}");
+    assert!(
+        shown.stdout.contains("A good question?") && shown.stdout.contains("A fine answer."),
+        "{shown:?}"
+    );
     let shown = place.json(&["conversations", "show", "1", "--json"]).await;
     let senders: Vec<_> = shown.as_array().unwrap().iter().map(|message| message["sender"].clone()).collect();
     assert_eq!(senders, ["user", "llm"]);
@@ -41,7 +44,8 @@ async fn an_export_holds_every_word_in_both_forms() {
     for text in [&file, &printed] {
         assert!(text.contains("A good question?") && text.contains("A fine answer."), "{text}");
     }
-    let markdown = place.run(&["conversations", "export", "1", "--format", "markdown"]).await.succeeds().stdout;
+    let markdown =
+        place.run(&["conversations", "export", "1", "--format", "markdown"]).await.succeeds().stdout;
     assert!(markdown.contains("A good question?") && markdown.contains("A fine answer."), "{markdown}");
 }
 

@@ -22,7 +22,10 @@ async fn it_gives_the_documented_object_and_a_fix_for_each_fault() {
     assert_eq!(report["data_dir"], place.data_dir().to_str().unwrap());
     assert_eq!(report["default_model"], Value::Null);
     for check in report["checks"].as_array().unwrap() {
-        assert!(check["name"].is_string() && check["ok"].is_boolean() && check["detail"].is_string(), "{check}");
+        assert!(
+            check["name"].is_string() && check["ok"].is_boolean() && check["detail"].is_string(),
+            "{check}"
+        );
         assert_eq!(check["ok"] == false, check["fix"].is_string(), "{check}");
     }
 }

@@ -22,9 +22,19 @@ async fn a_remote_model_is_added_listed_chosen_and_removed() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|llm| json!([llm["name"], llm["engine"], llm["base_url"], llm["model"], llm["context_window"], llm["is_default"]]))
+        .map(|llm| {
+            json!([
+                llm["name"],
+                llm["engine"],
+                llm["base_url"],
+                llm["model"],
+                llm["context_window"],
+                llm["is_default"]
+            ])
+        })
         .collect();
-    let expected = [json!(["two", "openai", url, "m", 4096, false]), json!(["one", "openai", url, "m", 4096, true])];
+    let expected =
+        [json!(["two", "openai", url, "m", 4096, false]), json!(["one", "openai", url, "m", 4096, true])];
     assert_eq!(found, expected);
 
     place.run(&["models", "default", "two"]).await.succeeds();
@@ -41,7 +51,18 @@ async fn add_with_default_and_json_gives_the_document() {
     let place = Place::with_model(&server).await;
     let url = server.base_url();
     let line = [
-        "models", "add", "--base-url", &url, "--model", "m", "--window", "1", "--name", "new", "--default", "--json",
+        "models",
+        "add",
+        "--base-url",
+        &url,
+        "--model",
+        "m",
+        "--window",
+        "1",
+        "--name",
+        "new",
+        "--default",
+        "--json",
     ];
     let added = place.json(&line).await;
     assert_eq!((added["name"].as_str(), added["is_default"].as_bool()), (Some("new"), Some(true)));
@@ -90,7 +111,8 @@ async fn a_taken_name_is_refused_and_the_first_stays() {
     let server = ScriptedServer::start([]).await.unwrap();
     let place = Place::with_model(&server).await;
     let url = server.base_url();
-    let line = ["models", "add", "--base-url", &url, "--model", "other", "--window", "1", "--name", "scripted"];
+    let line =
+        ["models", "add", "--base-url", &url, "--model", "other", "--window", "1", "--name", "scripted"];
     place.run(&line).await.fails(1, &["name"]);
     assert_eq!(place.json(&["models", "list", "--json"]).await[0]["model"], "scripted");
 }
@@ -99,7 +121,10 @@ async fn a_taken_name_is_refused_and_the_first_stays() {
 async fn half_a_description_is_wrong_usage() {
     let place = Place::new();
     place.run(&["models", "add"]).await.fails(2, &["--gguf", "--base-url"]);
-    place.run(&["models", "add", "--base-url", "http://127.0.0.1:1/v1"]).await.fails(2, &["--model", "--window"]);
+    place
+        .run(&["models", "add", "--base-url", "http://127.0.0.1:1/v1"])
+        .await
+        .fails(2, &["--model", "--window"]);
     let both = ["models", "add", "--gguf", "x", "--base-url", "http://x", "--model", "m", "--window", "1"];
     place.run(&both).await.fails(2, &["cannot be used with"]);
     let none = ["models", "add", "--base-url", "http://x", "--model", "m", "--window", "0"];

@@ -55,9 +55,14 @@ impl Place {
         std::fs::write(self.data_dir().join(name), bytes).expect("a file in the data folder");
     }
 
-    /// A command with nothing of the developer's own environment in it.
+    /// The binary with these arguments.
     pub(crate) fn command(&self, line: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_colloquy"));
+        self.other(env!("CARGO_BIN_EXE_colloquy"), line)
+    }
+
+    /// Any program, with nothing of the developer's own environment in it.
+    pub(crate) fn other(&self, program: &str, line: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(line)
             .current_dir(self.home.path())
@@ -108,7 +113,8 @@ impl Place {
 /// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    pub(crate) line: String,
+    #[expect(dead_code, reason = "read by people, in the message of a failed assertion")]
+    line: String,
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -152,7 +158,8 @@ pub(crate) struct Served {
 impl Served {
     async fn ready(mut child: Child) -> Self {
         let mut stdout = BufReader::new(child.stdout.take().expect("a piped stdout")).lines();
-        let line = tokio::time::timeout(PATIENCE, stdout.next_line()).await.expect("a server that gets ready");
+        let line =
+            tokio::time::timeout(PATIENCE, stdout.next_line()).await.expect("a server that gets ready");
         let Some(ready) = line.expect("a readable stdout") else {
             let output = child.wait_with_output().await.expect("its output");
             panic!("the server ended: {}", String::from_utf8_lossy(&output.stderr));
@@ -192,7 +199,8 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) took: Duration,
     pub(crate) more_stdout: Option<String>,
-    pub(crate) stderr: String,
+    #[expect(dead_code, reason = "read by people, in the message of a failed assertion")]
+    stderr: String,
 }
 
 /// Sends a signal by name to one process.

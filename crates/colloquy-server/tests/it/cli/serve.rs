@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use colloquy_testkit::scripted_server::{Frame, Reply, ScriptedServer};
 use serde_json::Value;
+use tokio::io::AsyncReadExt;
 
 use super::place::{Place, mode, signal};
 
@@ -99,8 +100,9 @@ async fn sigterm_closes_a_running_turn_and_keeps_its_text() {
     let server = ScriptedServer::start([Reply::stream(script)]).await.unwrap();
     let place = Place::with_model(&server).await;
     let served = place.serve().await;
-    let asking = place.command(&["chat", "Are you there?"]).spawn().unwrap();
-    server.requested(1).await;
+    let mut asking = place.command(&["chat", "Are you there?"]).spawn().unwrap();
+    let mut read = [0; 7];
+    asking.stdout.as_mut().unwrap().read_exact(&mut read).await.unwrap();
 
     let ended = served.terminate().await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -109,7 +111,7 @@ async fn sigterm_closes_a_running_turn_and_keeps_its_text() {
     assert_ne!(asked.status.code(), Some(0));
 
     let shown = place.run(&["conversations", "show", "1"]).await.succeeds();
-    assert!(shown.stdout.contains("Are you there?"), "{shown:?}");
+    assert!(shown.stdout.contains("Are you there?") && shown.stdout.contains("half an"), "{shown:?}");
 }
 
 #[tokio::test]
