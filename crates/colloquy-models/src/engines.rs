@@ -27,8 +27,6 @@ use crate::openai::{HttpClientError, HttpClients};
 /// How many turns may wait for an engine; the next one is refused.
 pub const WAITING_MAX: usize = 64;
 
-const LOOPBACK: &str = "http://127.0.0.1";
-
 /// What [`Engines`] needs to know.
 #[derive(Debug, Clone)]
 pub struct EnginesConfig {
@@ -75,9 +73,9 @@ impl Engines {
     pub fn new(config: EnginesConfig) -> Result<Self, HttpClientError> {
         let stop = CancellationToken::new();
         let clients = HttpClients::new()?;
-        let loopback = clients.for_url(LOOPBACK)?;
+        let child_client = clients.for_child()?;
         let remote = Arc::new(Remote::new(clients, config.parallel_remote));
-        let local = Arc::new(Local::new(config, loopback, stop.clone()));
+        let local = Arc::new(Local::new(config, child_client, stop.clone()));
         let tasks = TaskTracker::new();
         tasks.spawn(Arc::clone(&local).watch_idleness());
         tasks.close();

@@ -1,6 +1,6 @@
 //! What every store must do, as tests that any implementation of [`Store`] can run.
 //!
-//! [`store_suite!`](crate::store_suite) makes one test per case. A case gets a fresh, empty store
+//! [`store_suite!`](crate::store_suite!) makes one test per case. A case gets a fresh, empty store
 //! and knows nothing of it but the port.
 #![expect(clippy::unwrap_used, reason = "these are tests: a call that fails fails the case")]
 

@@ -7,9 +7,9 @@ use std::{error::Error, net::IpAddr, sync::OnceLock, time::Duration};
 
 use reqwest::{Client, ClientBuilder, Url, redirect};
 
-/// A new connection on this machine costs a tenth of a millisecond, and llama-server closes one
-/// after a stream without saying so: a request that is sent on it at once is lost.
-const LOOPBACK_KEPT: usize = 0;
+/// Below the five seconds after which llama-server and uvicorn close an idle connection, so that
+/// no request is sent on a connection that is being closed.
+const LOOPBACK_IDLE: Duration = Duration::from_secs(4);
 const OUTWARD_IDLE: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -39,9 +39,15 @@ impl HttpClients {
     pub fn new() -> Result<Self, HttpClientError> {
         // Fails only when the embedding program has installed its own provider, which then is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // Without roots the client starts on a machine that has no certificates at all.
-        let loopback = base().no_proxy().tls_certs_only([]).pool_max_idle_per_host(LOOPBACK_KEPT).build()?;
+        let loopback = loopback().pool_idle_timeout(LOOPBACK_IDLE).build()?;
         Ok(Self { loopback, outward: OnceLock::new() })
+    }
+
+    /// A client for an engine of ours, which keeps no connection: llama-server may close one after
+    /// a stream, a request that is sent on it just then is lost, and a call of a local engine is
+    /// not tried again. A new connection costs a tenth of a millisecond here.
+    pub(crate) fn for_child(&self) -> Result<Client, HttpClientError> {
+        Ok(loopback().pool_max_idle_per_host(0).build()?)
     }
 
     /// The client for a server at `base_url`.
@@ -85,6 +91,11 @@ fn base() -> ClientBuilder {
         .tcp_nodelay(true)
         .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(concat!("colloquy/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Without roots a client starts on a machine that has no certificates at all.
+fn loopback() -> ClientBuilder {
+    base().no_proxy().tls_certs_only([])
 }
 
 fn outward() -> Result<Client, HttpClientError> {

@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "programs that tests start are told what to be by variables")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod adhoc;
 mod engines;
 mod fake;
 mod real;
