@@ -1,17 +1,14 @@
 //! The stream of a turn: one JSON object per line, each line a frame of its own, so that it
 //! leaves at once. A silent turn is kept alive by blank lines.
 //!
-//! Dropping the body before `done` means that the reader went away, and stops the turn.
+//! Dropping the body means that the reader went away; with it goes the handle, which stops the
+//! turn if it still runs.
 
 use std::{io, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
-use colloquy::{
-    Colloquy,
-    stream::{EventReader, StreamEvent},
-};
-use colloquy_core::message::Uid;
+use colloquy::TurnHandle;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -21,9 +18,8 @@ use crate::api::event::EventJson;
 const HEARTBEAT: Bytes = Bytes::from_static(b"\n");
 
 /// The events of a turn as the body of a response.
-pub(crate) fn body(colloquy: Colloquy, turn_uid: Uid, reader: EventReader, heartbeat: Duration) -> Body {
-    let transcript =
-        Transcript { reader, heartbeat, stop: StopOnDrop { colloquy, turn_uid, is_over: false } };
+pub(crate) fn body(turn: TurnHandle, heartbeat: Duration) -> Body {
+    let transcript = Transcript { turn, heartbeat };
     Body::from_stream(futures::stream::unfold(transcript, |mut transcript| async {
         let line = transcript.next_line().await?;
         Some((Ok::<_, std::convert::Infallible>(line), transcript))
@@ -31,39 +27,17 @@ pub(crate) fn body(colloquy: Colloquy, turn_uid: Uid, reader: EventReader, heart
 }
 
 struct Transcript {
-    reader: EventReader,
+    turn: TurnHandle,
     heartbeat: Duration,
-    stop: StopOnDrop,
 }
 
 impl Transcript {
     async fn next_line(&mut self) -> Option<Bytes> {
-        if self.stop.is_over {
-            return None;
-        }
         // `EventReader::next` reads from a log by number, so a cancelled wait loses nothing.
-        match tokio::time::timeout(self.heartbeat, self.reader.next()).await {
+        match tokio::time::timeout(self.heartbeat, self.turn.reader.next()).await {
             Err(_) => Some(HEARTBEAT),
             Ok(None) => None,
-            Ok(Some((seq, event))) => {
-                self.stop.is_over = matches!(event, StreamEvent::Done(_));
-                Some(line(&EventJson::new(seq, &event)))
-            }
-        }
-    }
-}
-
-/// Stops the turn unless its reader has seen it end.
-struct StopOnDrop {
-    colloquy: Colloquy,
-    turn_uid: Uid,
-    is_over: bool,
-}
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.colloquy.stop_turn(self.turn_uid);
+            Ok(Some((seq, event))) => Some(line(&EventJson::new(seq, &event))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Leases: who may write to a conversation (I7). A fence only grows and outlives its holder.
 
-use colloquy::ports::{Lease, Principal, StoreError};
+use colloquy::ports::{Lease, Principal, StoreError, Take};
 use colloquy_core::message::{ConversationId, TimeMs, Uid};
 use sqlx::SqliteConnection;
 
@@ -116,18 +116,35 @@ pub(crate) async fn renew(
     Ok(lost)
 }
 
-pub(crate) async fn take_by_force(
+pub(crate) async fn take_over(
     store: &SqliteStore,
     principal: &Principal,
     id: ConversationId,
+    condition: Take,
     holder: Uid,
     expires_at: TimeMs,
 ) -> Outcome<Option<Lease>> {
     let mut tx = store.begin_durable().await?;
-    if !crate::conversations::exists(&mut tx, principal, id).await? {
+    if !crate::conversations::exists(&mut tx, principal, id).await? || !holds(&mut tx, id, condition).await? {
         return Ok(None);
     }
     let lease = take(&mut tx, id, holder, expires_at).await?;
     tx.commit().await?;
     Ok::<_, Fault>(Some(lease))
+}
+
+async fn holds(tx: &mut SqliteConnection, id: ConversationId, condition: Take) -> Outcome<bool> {
+    let Take::IfStill { turn_id, fence, expires_at } = condition else { return Ok(true) };
+    let unchanged: Option<i64> = sqlx::query_scalar(
+        "SELECT t.id FROM turns t LEFT JOIN leases l ON l.conversation_id = t.conversation_id
+         WHERE t.id = ? AND t.conversation_id = ? AND t.state <> 'over'
+             AND coalesce(l.fence, 0) = ? AND coalesce(l.expires_at, 0) = ?",
+    )
+    .bind(turn_id.0)
+    .bind(id.0)
+    .bind(fence)
+    .bind(expires_at)
+    .fetch_optional(tx)
+    .await?;
+    Ok(unchanged.is_some())
 }

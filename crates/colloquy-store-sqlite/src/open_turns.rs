@@ -2,7 +2,7 @@
 //! that closing them needs.
 
 use colloquy::{
-    ports::{OpenTurn, Principal, StoreError, TurnRow},
+    ports::{OpenTurn, Principal, StoreError, Take, TurnRow},
     record,
 };
 use colloquy_core::message::{ConversationId, LlmId, MessageId, TimeMs, TurnId, Uid};
@@ -43,6 +43,8 @@ struct OpenRow {
     turn: Row,
     principal: String,
     llm_id: Option<i64>,
+    fence: i64,
+    expires_at: i64,
     tip_id: Option<i64>,
 }
 
@@ -73,7 +75,8 @@ pub(crate) async fn list(store: &SqliteStore, now: TimeMs) -> Outcome<Vec<OpenTu
     let rows: Vec<OpenRow> = sqlx::query_as(concat!(
         "SELECT ",
         turn_columns!(),
-        ", c.principal, t.llm_id, c.tip_id
+        ", c.principal, t.llm_id, c.tip_id, coalesce(l.fence, 0) AS fence,
+             coalesce(l.expires_at, 0) AS expires_at
          FROM turns t JOIN conversations c ON c.id = t.conversation_id
          LEFT JOIN leases l ON l.conversation_id = c.id
          WHERE t.state <> 'over' AND (l.expires_at IS NULL OR l.expires_at <= ?)
@@ -102,6 +105,7 @@ async fn open_turn(tx: &mut SqliteConnection, row: OpenRow) -> Outcome<OpenTurn>
     let turn = turn(row.turn)?;
     Ok(OpenTurn {
         principal: Principal(row.principal),
+        take: Take::IfStill { turn_id: turn.id, fence: row.fence, expires_at: row.expires_at },
         llm_id: row.llm_id.map(LlmId),
         messages: messages::branch(tx, row.tip_id).await?,
         tool_runs: tool_runs::of_turn(tx, turn.id).await?,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use colloquy::ports::{
     AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EventChunk, Lease, LlmRow,
     NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
-    StoredMessage, ToolRun, TurnRow, View,
+    StoredMessage, Take, ToolRun, TurnRow, View,
 };
 use colloquy_core::message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid};
 
@@ -175,10 +175,11 @@ impl Store for SqliteStore {
         &self,
         principal: &Principal,
         id: ConversationId,
+        take: Take,
         holder: Uid,
         expires_at: TimeMs,
     ) -> Result<Option<Lease>, StoreError> {
-        Ok(leases::take_by_force(self, principal, id, holder, expires_at).await?)
+        Ok(leases::take_over(self, principal, id, take, holder, expires_at).await?)
     }
 
     async fn find_turn(

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use colloquy::ports::{
     AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EventChunk, Lease, LlmRow,
     NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
-    StoredMessage, ToolRun, TurnRow, View,
+    StoredMessage, Take, ToolRun, TurnRow, View,
 };
 use colloquy_core::message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid};
 
@@ -113,7 +113,7 @@ forward! {
     start_tool_runs(principal: &Principal, lease: &Lease, runs: Vec<ToolRun>) -> ();
     finish_tool_run(principal: &Principal, lease: &Lease, run: ToolRun) -> ();
     renew_leases(leases: Vec<Lease>, expires_at: TimeMs) -> Vec<Lease>;
-    take_lease(principal: &Principal, id: ConversationId, holder: Uid, expires_at: TimeMs) -> Option<Lease>;
+    take_lease(principal: &Principal, id: ConversationId, take: Take, holder: Uid, expires_at: TimeMs) -> Option<Lease>;
     find_turn(principal: &Principal, id: ConversationId, turn_uid: Uid) -> Option<TurnRow>;
     open_turns(now: TimeMs) -> Vec<OpenTurn>;
     sweep_events(before: TimeMs) -> u64;

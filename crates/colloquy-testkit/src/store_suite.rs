@@ -74,7 +74,7 @@ macro_rules! store_suite {
             a_branch_of_ten_thousand_messages_is_read_and_extended
         );
         $crate::store_suite!(@cases $open, fences:
-            every_fenced_write_of_a_stale_owner_is_refused
+            i7_every_fenced_write_of_a_stale_owner_is_refused
             another_holder_waits_until_the_lease_has_expired
             the_fence_grows_with_every_turn_of_the_same_holder
             a_committed_turn_gives_its_lease_back_and_takes_no_more_writes
@@ -82,8 +82,8 @@ macro_rules! store_suite {
             renewing_reports_the_leases_that_are_lost
         );
         $crate::store_suite!(@cases $open, principals:
-            nothing_of_another_principal_can_be_seen
-            nothing_of_another_principal_can_be_changed
+            i12_nothing_of_another_principal_can_be_seen
+            i12_nothing_of_another_principal_can_be_changed
         );
         $crate::store_suite!(@cases $open, deletion:
             a_deleted_conversation_takes_no_late_write
@@ -100,6 +100,7 @@ macro_rules! store_suite {
             a_dead_turn_comes_with_all_that_closing_it_needs
             a_turn_whose_lease_holds_is_not_dead
             a_dead_turn_is_closed_by_who_takes_its_lease
+            a_lease_is_taken_only_as_it_was_seen
             a_tool_run_that_has_ended_is_not_started_again
         );
         $crate::store_suite!(@cases $open, contention:

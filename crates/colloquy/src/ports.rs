@@ -15,5 +15,5 @@ pub use models::{
 pub use store::{
     AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EngineKind, EventChunk, Lease,
     LlmRow, NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
-    StoredMessage, ToolRun, ToolRunState, TurnRow, TurnState, View,
+    StoredMessage, Take, ToolRun, ToolRunState, TurnRow, TurnState, View,
 };

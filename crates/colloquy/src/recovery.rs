@@ -14,16 +14,22 @@ use crate::{
 
 /// Closes every turn that is not over and whose lease has expired at `now`. Gives how many.
 ///
-/// One turn that cannot be closed does not keep the others open: it is logged and left.
+/// Turns that run in this process are left alone, whatever the clock says of their leases: it may
+/// have jumped. One turn that cannot be closed does not keep the others open: it is logged.
 pub(crate) async fn close_dead_turns(shared: &Shared, now: TimeMs) -> Result<usize, StoreError> {
     let mut n_closed = 0;
     for dead in shared.store.open_turns(now).await? {
+        if shared.is_running(dead.turn.uid) {
+            continue;
+        }
         let (turn_id, conversation_id) = (dead.turn.id.0, dead.turn.conversation_id.0);
         match close_dead_turn(shared, dead).await {
-            Ok(()) => {
+            Ok(true) => {
                 tracing::warn!(turn_id, conversation_id, "closed a turn whose process died");
                 n_closed += 1;
             }
+            // Somebody else closed it, or its owner came back to life.
+            Ok(false) => {}
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::error!(turn_id, conversation_id, error, "failed to close a turn whose process died");
@@ -33,18 +39,18 @@ pub(crate) async fn close_dead_turns(shared: &Shared, now: TimeMs) -> Result<usi
     Ok(n_closed)
 }
 
-async fn close_dead_turn(shared: &Shared, dead: OpenTurn) -> Result<(), StoreError> {
+async fn close_dead_turn(shared: &Shared, dead: OpenTurn) -> Result<bool, StoreError> {
     let now = shared.clock.now();
     let lease_ms = i64::try_from(shared.timing.lease_ms).unwrap_or(i64::MAX);
     let id = dead.turn.conversation_id;
     let expires_at = now.saturating_add(lease_ms);
-    let lease = shared.store.take_lease(&dead.principal, id, shared.holder, expires_at).await?;
-    let Some(lease) = lease else {
-        return Ok(());
+    let taken = shared.store.take_lease(&dead.principal, id, dead.take, shared.holder, expires_at).await?;
+    let Some(lease) = taken else {
+        return Ok(false);
     };
     let commit = closing_commit(shared, &dead, now)?;
     commit_within_limit(shared.store.as_ref(), &dead.principal, &lease, commit).await?;
-    Ok(())
+    Ok(true)
 }
 
 fn closing_commit(shared: &Shared, dead: &OpenTurn, now: TimeMs) -> Result<Commit, StoreError> {

@@ -6,6 +6,7 @@
 mod begin;
 mod builder;
 mod kept;
+mod report;
 mod running;
 mod types;
 mod upkeep;
@@ -15,21 +16,18 @@ use std::sync::{Arc, Mutex};
 use colloquy_core::{
     block::Block,
     conversation::{DEFAULT_NAME, Effort, Settings, SettingsChange},
-    curated::GENERIC_ERROR,
     message::{ConversationId, LlmId, MessageId, Uid},
-    turn::{Failure, FailureCode, Outcome},
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     ports::{
-        Clock, Commit, ConversationPatch, ConversationRow, IdSource, LlmRow, Models, NewConversation, Page,
+        Clock, ConversationPatch, ConversationRow, IdSource, LlmRow, Models, NewConversation, Page,
         Principal, Question, Store, StoreError,
     },
     record, recovery,
-    stream::{Done, StreamEvent},
-    turn_loop::{closing_messages, commit_within_limit, defaults_of, error_of},
+    turn_loop::defaults_of,
 };
 
 pub use builder::{BuildError, Builder};
@@ -41,9 +39,6 @@ pub use types::{Ask, AskError, Create, ServiceError, Stopped, Timing, TurnHandle
 
 /// Percent of the window at which a conversation is compacted, unless it says otherwise.
 const COMPACTION_THRESHOLD: u32 = 80;
-
-/// The question under an error that the application reports, see [`Colloquy::store_error`].
-const REPORTED_ERROR: &str = "[The application reported an error.]";
 
 /// Conversations, and the turns that run on them in this process. Cheap to clone.
 #[derive(Clone)]
@@ -176,36 +171,10 @@ impl Colloquy {
         principal: &Principal,
         id: ConversationId,
     ) -> Result<MessageId, ServiceError> {
-        let row = self.shared.store.find_conversation(principal, id).await?;
-        let row = row.ok_or(ServiceError::NoSuchConversation)?;
-        let running = Running::new(self.shared.ids.uid());
-        let place = Place::take(&self.shared.running, id, &running)
-            .map_err(|taken| ServiceError::TurnInProgress { turn_uid: Some(taken.turn_uid) })?;
-        let question = self.shared.question(&row, &running, REPORTED_ERROR, None);
-        let question = Question { app_authored: true, ..question };
-        let asked = self.shared.store.append_question(principal, id, question).await?;
-        let line = Some(GENERIC_ERROR.to_owned());
-        let outcome = Outcome::Failed(FailureCode::Internal);
-        let question_id = asked.message.id;
-        let messages = closing_messages(self.shared.ids.as_ref(), &[asked.message], &[], Vec::new(), line);
-        let commit = Commit {
-            turn_id: asked.turn_id,
-            parent_id: question_id,
-            messages,
-            outcome,
-            error: Some(error_of(&Failure::Internal)),
-            tail: Vec::new(),
-            first_seq: 1,
-            last_seq: 0,
-            at: self.shared.clock.now(),
-        };
-        let store = self.shared.store.as_ref();
-        let committed = commit_within_limit(store, principal, &asked.lease, commit).await?;
-        let message_id = committed.messages.last().map(|message| message.id);
-        let usage = Default::default();
-        let turn_uid = running.turn_uid;
-        place.leave(StreamEvent::Done(Done { turn_uid, outcome, question_id, message_id, usage }));
-        message_id.ok_or(ServiceError::NoSuchConversation)
+        let (shared, principal) = (Arc::clone(&self.shared), principal.clone());
+        let storing =
+            self.shared.tasks.spawn(async move { report::store_error(&shared, &principal, id).await });
+        storing.await.map_err(|panicked| StoreError::Unavailable(Box::new(panicked)))?
     }
 
     /// Makes the question durable and starts the turn.
@@ -226,9 +195,8 @@ impl Colloquy {
                     return;
                 }
             };
-            if begun.send(Ok(handle)).is_err() {
-                turn.run.running.stop.cancel();
-            }
+            // A caller who is gone drops the handle, and that stops the turn.
+            let _ = begun.send(Ok(handle));
             turn.drive().await;
         });
         answer.await.unwrap_or(Err(AskError::ShuttingDown))
@@ -244,14 +212,8 @@ impl Colloquy {
         };
         running.stop.cancel();
         running.over.cancelled().await;
-        Ok(Stopped { turn_uid: Some(running.turn_uid) })
-    }
-
-    /// Asks the running turn with this identity to stop, without waiting: for a reader that went.
-    pub fn stop_turn(&self, turn_uid: Uid) {
-        if let Some(running) = self.shared.running.find_turn(turn_uid) {
-            running.stop.cancel();
-        }
+        // A turn that was refused before its question was durable is none.
+        Ok(Stopped { turn_uid: running.is_durable().then_some(running.turn_uid) })
     }
 
     /// The turn running on a conversation in this process.
@@ -259,12 +221,9 @@ impl Colloquy {
         self.shared.running.find(id).map(|running| running.turn_uid)
     }
 
-    /// Accepts no more turns, closes the running ones, ends the engines. Idempotent.
+    /// Accepts no more turns, stops and closes the running ones, ends the engines. Idempotent.
     pub async fn shut_down(&self) {
         self.shared.closing.cancel();
-        for running in self.shared.running.all() {
-            running.stop.cancel();
-        }
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
         self.shared.models.shut_down().await;
@@ -287,6 +246,11 @@ impl Shared {
     /// The views kept between turns.
     fn kept(&self) -> std::sync::MutexGuard<'_, KeptViews> {
         self.kept.lock().expect("BUG: the kept views were left half changed")
+    }
+
+    /// Whether a turn of that identity runs in this process.
+    pub(crate) fn is_running(&self, turn_uid: Uid) -> bool {
+        self.running.find_turn(turn_uid).is_some()
     }
 
     fn question(&self, row: &ConversationRow, running: &Running, text: &str, ask: Option<&Ask>) -> Question {

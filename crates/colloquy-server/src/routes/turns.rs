@@ -36,8 +36,7 @@ pub(crate) async fn query(
         (HeaderName::from_static("x-accel-buffering"), "no".to_owned()),
         (HeaderName::from_static("x-turn-id"), uid(turn.turn_uid)),
     ];
-    let body = ndjson::body(app.colloquy.clone(), turn.turn_uid, turn.reader, app.heartbeat);
-    Ok((headers, body).into_response())
+    Ok((headers, ndjson::body(turn, app.heartbeat)).into_response())
 }
 
 /// Answered after the closing commit, any number of times.

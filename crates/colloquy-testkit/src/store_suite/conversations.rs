@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{ConversationPatch, NewConversation, Page, Store, StoreError};
+use colloquy::ports::{ConversationPatch, NewConversation, Page, Store, StoreError, Take};
 use colloquy_core::{
     conversation::{Settings, SettingsChange},
     message::{ConversationId, MessageId},
@@ -79,7 +79,7 @@ pub async fn an_unknown_conversation_is_absent_everywhere(store: &Arc<dyn Store>
     assert_eq!(store.load_view(who, id).await.unwrap(), None);
     assert_eq!(store.find_message(who, MessageId(i64::MAX)).await.unwrap(), None);
     assert_eq!(store.set_star(who, MessageId(i64::MAX), Some(NOW)).await.unwrap(), None);
-    assert_eq!(store.take_lease(who, id, chat.holder, NOW).await.unwrap(), None);
+    assert_eq!(store.take_lease(who, id, Take::ByForce, chat.holder, NOW).await.unwrap(), None);
     assert_eq!(store.find_turn(who, id, fresh_uid()).await.unwrap(), None);
     let asked = store.append_question(who, id, chat.question(None, "hello?")).await;
     assert!(matches!(asked, Err(StoreError::NoSuchConversation)), "{asked:?}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{Page, Store, StoreError};
+use colloquy::ports::{Page, Store, StoreError, Take};
 
 use super::{
     Chat, LEASE_MS, NOW,
@@ -26,7 +26,10 @@ pub async fn a_deleted_conversation_takes_no_late_write(store: &Arc<dyn Store>) 
     assert_every_write_is_stale(&chat, &asked, &asked.lease).await;
     let late = chat.append(chat.question(None, "3")).await;
     assert!(matches!(late, Err(StoreError::NoSuchConversation)), "{late:?}");
-    assert_eq!(store.take_lease(&chat.who, chat.id, fresh_uid(), NOW + LEASE_MS).await.unwrap(), None);
+    assert_eq!(
+        store.take_lease(&chat.who, chat.id, Take::ByForce, fresh_uid(), NOW + LEASE_MS).await.unwrap(),
+        None
+    );
     assert_eq!(store.find_conversation(&chat.who, chat.id).await.unwrap(), None);
     assert_eq!(store.list_conversations(&chat.who, Page::default()).await.unwrap(), []);
     assert_eq!(store.list_messages(&chat.who, chat.id, Page::default()).await.unwrap(), None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use colloquy::{
-    ports::{Commit, EventChunk, Store},
+    ports::{Commit, EventChunk, Store, Take},
     stream::{Progress, StreamEvent},
 };
 
@@ -68,7 +68,7 @@ pub async fn the_tail_of_a_commit_is_stored_with_it(store: &Arc<dyn Store>) {
 pub async fn a_stale_chunk_does_not_keep_the_others_out(store: &Arc<dyn Store>) {
     let (one, two) = (Chat::new(store).await, Chat::new(store).await);
     let (stale, live) = (one.ask("1").await, two.ask("1").await);
-    store.take_lease(&one.who, one.id, super::fresh_uid(), NOW).await.unwrap();
+    store.take_lease(&one.who, one.id, Take::ByForce, super::fresh_uid(), NOW).await.unwrap();
     let chunks = vec![
         chunk(stale.lease, stale.turn_id, 1, &["lost"]),
         EventChunk {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{AppendedQuestion, EventChunk, Lease, Page, Store, StoreError, ToolRun, ToolRunState};
+use colloquy::ports::{
+    AppendedQuestion, EventChunk, Lease, Page, Store, StoreError, Take, ToolRun, ToolRunState,
+};
 use colloquy::stream::StreamEvent;
 use colloquy_core::message::{Kind, TurnId};
 
@@ -43,11 +45,15 @@ pub(super) async fn assert_every_write_is_stale(chat: &Chat<'_>, asked: &Appende
 }
 
 /// An older fence, another holder, a fence that nobody was given: nothing is written.
-pub async fn every_fenced_write_of_a_stale_owner_is_refused(store: &Arc<dyn Store>) {
+pub async fn i7_every_fenced_write_of_a_stale_owner_is_refused(store: &Arc<dyn Store>) {
     let chat = Chat::new(store).await;
     let asked = chat.ask("1").await;
     let before = chat.row().await;
-    let taken = store.take_lease(&chat.who, chat.id, fresh_uid(), NOW + LEASE_MS).await.unwrap().unwrap();
+    let taken = store
+        .take_lease(&chat.who, chat.id, Take::ByForce, fresh_uid(), NOW + LEASE_MS)
+        .await
+        .unwrap()
+        .unwrap();
     assert!(taken.fence > asked.lease.fence);
     let lease = asked.lease;
     for stale in [
@@ -70,7 +76,8 @@ pub async fn every_fenced_write_of_a_stale_owner_is_refused(store: &Arc<dyn Stor
 /// At the very millisecond.
 pub async fn another_holder_waits_until_the_lease_has_expired(store: &Arc<dyn Store>) {
     let chat = Chat::new(store).await;
-    let held = store.take_lease(&chat.who, chat.id, fresh_uid(), NOW + 50).await.unwrap().unwrap();
+    let held =
+        store.take_lease(&chat.who, chat.id, Take::ByForce, fresh_uid(), NOW + 50).await.unwrap().unwrap();
     let at = |at| colloquy::ports::Question { at, ..chat.question(None, "1") };
     let refused = chat.append(at(NOW + 49)).await;
     assert!(matches!(refused, Err(StoreError::TurnInProgress { turn_uid: None })), "{refused:?}");
@@ -120,7 +127,7 @@ pub async fn a_lease_covers_only_the_turns_of_its_conversation(store: &Arc<dyn S
 pub async fn renewing_reports_the_leases_that_are_lost(store: &Arc<dyn Store>) {
     let (one, two) = (Chat::new(store).await, Chat::new(store).await);
     let (kept, lost) = (one.ask("1").await.lease, two.ask("1").await.lease);
-    store.take_lease(&two.who, two.id, fresh_uid(), NOW).await.unwrap();
+    store.take_lease(&two.who, two.id, Take::ByForce, fresh_uid(), NOW).await.unwrap();
     assert_eq!(store.renew_leases(vec![kept, lost], NOW + 3 * LEASE_MS).await.unwrap(), [lost]);
     assert_eq!(store.renew_leases(vec![kept], NOW).await.unwrap(), []);
     assert_eq!(store.renew_leases(Vec::new(), NOW).await.unwrap(), []);

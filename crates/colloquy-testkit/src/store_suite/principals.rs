@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{ConversationPatch, EngineKind, NewConversation, NewLlm, Page, Store, StoreError};
+use colloquy::ports::{
+    ConversationPatch, EngineKind, NewConversation, NewLlm, Page, Store, StoreError, Take,
+};
 
 use super::{Chat, NOW, answer_to, fences::assert_every_write_is_stale, fresh_uid, principal, settings};
 
@@ -20,7 +22,7 @@ fn llm(name: &str) -> NewLlm {
 }
 
 /// Not by its id, not in a list.
-pub async fn nothing_of_another_principal_can_be_seen(store: &Arc<dyn Store>) {
+pub async fn i12_nothing_of_another_principal_can_be_seen(store: &Arc<dyn Store>) {
     let chat = Chat::of(store, principal("anne")).await;
     let own = store.insert_llm(&chat.who, llm("hers")).await.unwrap();
     let question = chat.question(None, "secret");
@@ -42,7 +44,7 @@ pub async fn nothing_of_another_principal_can_be_seen(store: &Arc<dyn Store>) {
 }
 
 /// Not even with a lease that is valid.
-pub async fn nothing_of_another_principal_can_be_changed(store: &Arc<dyn Store>) {
+pub async fn i12_nothing_of_another_principal_can_be_changed(store: &Arc<dyn Store>) {
     let chat = Chat::of(store, principal("anne")).await;
     let own = store.insert_llm(&chat.who, llm("hers")).await.unwrap();
     let asked = chat.ask("1").await;
@@ -57,7 +59,7 @@ pub async fn nothing_of_another_principal_can_be_changed(store: &Arc<dyn Store>)
     assert_eq!(store.update_conversation(&bob, chat.id, patch).await.unwrap(), None);
     assert!(!store.delete_conversation(&bob, chat.id).await.unwrap());
     assert_eq!(store.set_star(&bob, asked.message.id, Some(NOW)).await.unwrap(), None);
-    assert_eq!(store.take_lease(&bob, chat.id, fresh_uid(), NOW).await.unwrap(), None);
+    assert_eq!(store.take_lease(&bob, chat.id, Take::ByForce, fresh_uid(), NOW).await.unwrap(), None);
     let question = store.append_question(&bob, chat.id, chat.question(None, "?")).await;
     assert!(matches!(question, Err(StoreError::NoSuchConversation)), "{question:?}");
     let as_bob = Chat { who: bob.clone(), ..Chat::of(store, bob.clone()).await };

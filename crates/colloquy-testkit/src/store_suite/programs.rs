@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{AppendedQuestion, Lease, Page, Store, StoreError};
+use colloquy::ports::{AppendedQuestion, Lease, Page, Store, StoreError, Take};
 use colloquy_core::message::{Kind, MessageId, Role};
 use proptest::{
     prelude::*,
@@ -177,7 +177,8 @@ async fn flush(chat: &Chat<'_>, expected: &mut Expected, pieces: &[String]) {
 
 /// The owner dies, and another takes the lease and goes on in its place.
 async fn crash(chat: &Chat<'_>, expected: &mut Expected) {
-    let lease = chat.store.take_lease(&chat.who, chat.id, fresh_uid(), NOW + LEASE_MS).await.unwrap();
+    let lease =
+        chat.store.take_lease(&chat.who, chat.id, Take::ByForce, fresh_uid(), NOW + LEASE_MS).await.unwrap();
     let lease = lease.expect("BUG: the conversation exists");
     if let Some(asked) = &mut expected.running {
         let old = std::mem::replace(&mut asked.lease, lease);
@@ -185,7 +186,7 @@ async fn crash(chat: &Chat<'_>, expected: &mut Expected) {
     } else {
         // Nobody runs anything: give it back, so that the next question is not refused.
         assert_eq!(chat.store.renew_leases(vec![lease], NOW).await.unwrap(), []);
-        let again = chat.store.take_lease(&chat.who, chat.id, chat.holder, NOW).await.unwrap();
+        let again = chat.store.take_lease(&chat.who, chat.id, Take::ByForce, chat.holder, NOW).await.unwrap();
         assert!(again.is_some_and(|again| again.fence > lease.fence));
     }
 }

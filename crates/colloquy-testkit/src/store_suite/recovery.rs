@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use colloquy::{
-    ports::{Commit, Store, ToolRun, ToolRunState, TurnState},
+    ports::{Commit, Store, Take, ToolRun, ToolRunState, TurnState},
     stream::StreamEvent,
 };
 use colloquy_core::{
@@ -70,12 +70,42 @@ pub async fn a_dead_turn_is_closed_by_who_takes_its_lease(store: &Arc<dyn Store>
     let chat = Chat::new(store).await;
     let asked = chat.ask("1").await;
     store.start_tool_runs(&chat.who, &asked.lease, vec![tool_run(asked.turn_id)]).await.unwrap();
-    let lease = store.take_lease(&chat.who, chat.id, fresh_uid(), NOW + LEASE_MS).await.unwrap().unwrap();
+    let lease = store
+        .take_lease(&chat.who, chat.id, Take::ByForce, fresh_uid(), NOW + LEASE_MS)
+        .await
+        .unwrap()
+        .unwrap();
     let closing = vec![message(Kind::Closing, text("[The answer was interrupted.]"))];
     let commit = Commit { outcome: Outcome::Interrupted, ..end(asked.turn_id, asked.message.id, closing) };
     chat.commit(&lease, commit).await.unwrap();
     assert_eq!(store.open_turns(i64::MAX).await.unwrap(), []);
     chat.turn("2", "two").await;
+    assert_eq!(chat.texts().await, ["1", "[The answer was interrupted.]", "2", "two"]);
+}
+
+/// A list of dead turns grows old: who acts on it takes nothing that has changed since.
+pub async fn a_lease_is_taken_only_as_it_was_seen(store: &Arc<dyn Store>) {
+    let chat = Chat::new(store).await;
+    let asked = chat.ask("1").await;
+    let seen = store.open_turns(NOW + LEASE_MS).await.unwrap()[0].take;
+    let take =
+        async |take| store.take_lease(&chat.who, chat.id, take, fresh_uid(), NOW + LEASE_MS).await.unwrap();
+    // Its owner came back to life.
+    store.renew_leases(vec![asked.lease], NOW + 2 * LEASE_MS).await.unwrap();
+    assert_eq!(take(seen).await, None);
+    // Somebody else was quicker.
+    let seen = store.open_turns(i64::MAX).await.unwrap()[0].take;
+    let lease = take(seen).await.unwrap();
+    assert_eq!(take(seen).await, None);
+    // It is closed, and the next turn has begun.
+    let seen = store.open_turns(i64::MAX).await.unwrap()[0].take;
+    let closing = vec![message(Kind::Closing, text("[The answer was interrupted.]"))];
+    let commit = Commit { outcome: Outcome::Interrupted, ..end(asked.turn_id, asked.message.id, closing) };
+    chat.commit(&lease, commit).await.unwrap();
+    assert_eq!(take(seen).await, None);
+    let next = chat.ask("2").await;
+    assert_eq!(take(seen).await, None);
+    chat.answer(&next, "two").await;
     assert_eq!(chat.texts().await, ["1", "[The answer was interrupted.]", "2", "two"]);
 }
 

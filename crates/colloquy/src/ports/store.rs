@@ -327,6 +327,22 @@ pub struct TurnRow {
     pub ended_at: Option<TimeMs>,
 }
 
+/// On what condition a lease is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// Whoever holds it.
+    ByForce,
+    /// Only while the turn is open and its lease is as it was seen.
+    IfStill {
+        /// The turn.
+        turn_id: TurnId,
+        /// The fence that was seen; 0 for no lease.
+        fence: i64,
+        /// The expiry that was seen; 0 for no lease.
+        expires_at: TimeMs,
+    },
+}
+
 /// A turn whose process died, with what is needed to close it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenTurn {
@@ -334,6 +350,8 @@ pub struct OpenTurn {
     pub principal: Principal,
     /// The turn.
     pub turn: TurnRow,
+    /// Takes the lease unless somebody else closes the turn, or comes back to life.
+    pub take: Take,
     /// The model that was answering.
     pub llm_id: Option<LlmId>,
     /// The branch it was writing to, first message to tip.
@@ -565,11 +583,13 @@ pub trait Store: Send + Sync {
     /// Extends leases that are still held. Gives those that are not.
     async fn renew_leases(&self, leases: Vec<Lease>, expires_at: TimeMs) -> Result<Vec<Lease>, StoreError>;
 
-    /// Takes the lease whoever holds it, for closing a turn whose process died.
+    /// Takes the lease, for closing a turn whose process died. `None` when there is no such
+    /// conversation, or when somebody was quicker.
     async fn take_lease(
         &self,
         principal: &Principal,
         id: ConversationId,
+        take: Take,
         holder: Uid,
         expires_at: TimeMs,
     ) -> Result<Option<Lease>, StoreError>;

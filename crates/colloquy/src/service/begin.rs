@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use colloquy_core::{
-    conversation::Settings,
-    message::{ConversationId, Message},
-    objective::Tier,
-    repair::repair,
-};
+use colloquy_core::{conversation::Settings, message::ConversationId, objective::Tier, repair::repair};
 
-use super::{Ask, AskError, Kept, Place, Running, Shared, TurnHandle};
+use super::{Ask, AskError, Kept, Place, Running, Shared, TurnHandle, running::StopOnDrop};
 use crate::{
     ports::{AppendedQuestion, ConversationRow, LlmRow, Principal, StoreError, Ticket},
+    recovery,
     stream::StreamEvent,
     turn_loop::{Request, TurnRun, defaults_of, run_turn},
 };
@@ -29,8 +25,12 @@ impl Begun {
         let Self { run, id, place } = self;
         let (shared, running) = (Arc::clone(&run.shared), Arc::clone(&run.running));
         let (kept, done) = run_turn(run).await;
-        if let Some(view) = kept.filter(|_| !running.is_outdated()) {
-            shared.kept().keep(id, view);
+        if let Some(view) = kept {
+            let mut views = shared.kept();
+            // Looked at under the lock: who stars a message marks the turn before it forgets.
+            if !running.is_outdated() {
+                views.keep(id, view);
+            }
         }
         place.leave(StreamEvent::Done(done));
     }
@@ -51,26 +51,48 @@ pub(super) async fn begin_turn(
     }
     // Only who may see the conversation learns that a turn runs on it.
     bound(shared, principal, id).await?;
-    let running = Running::new(shared.ids.uid());
+    let running = Running::new(shared.ids.uid(), &shared.closing);
     let place = Place::take(&shared.running, id, &running)
         .map_err(|taken| AskError::TurnInProgress { turn_uid: Some(taken.turn_uid) })?;
-    // Read again now that no turn of this process can move the tip.
+    let parts = match ask_store(shared, principal, id, &running, &ask).await {
+        // The place is ours, so that turn runs nowhere here. If its process died it is closed.
+        Err(AskError::TurnInProgress { turn_uid }) => {
+            let closed =
+                recovery::close_dead_turns(shared, shared.clock.now()).await.map_err(AskError::Store)?;
+            if closed == 0 {
+                return Err(AskError::TurnInProgress { turn_uid });
+            }
+            ask_store(shared, principal, id, &running, &ask).await?
+        }
+        parts => parts?,
+    };
+    running.own(parts.asked.lease, parts.asked.turn_id);
+    let handle = TurnHandle {
+        turn_uid: running.turn_uid,
+        question_id: parts.asked.message.id,
+        reader: running.log.reader(),
+        _stop: StopOnDrop(Arc::clone(&running)),
+    };
+    Ok((Begun { run: turn_run(shared, principal, running, parts, ask), id, place }, handle))
+}
+
+/// Checks what only the store and the queue know, then appends the question.
+async fn ask_store(
+    shared: &Shared,
+    principal: &Principal,
+    id: ConversationId,
+    running: &Running,
+    ask: &Ask,
+) -> Result<Parts, AskError> {
+    // Read now that no other turn of this process can move the tip.
     let (row, llm) = bound(shared, principal, id).await?;
     if ask.parent_id.is_some_and(|parent_id| row.tip_id != Some(parent_id)) {
         return Err(AskError::StaleParent { tip_id: row.tip_id });
     }
     let ticket = shared.models.admit(&llm)?;
     let kept = view_of(shared, principal, &row).await?;
-    let asked = append(shared, principal, &row, &running, &ask).await?;
-    running.own(asked.lease, asked.turn_id);
-    let handle = TurnHandle {
-        turn_uid: running.turn_uid,
-        question_id: asked.message.id,
-        reader: running.log.reader(),
-    };
-    let run =
-        turn_run(shared, principal, running, Parts { row, llm, ask, ticket, kept, question: asked.message });
-    Ok((Begun { run, id, place }, handle))
+    let asked = append(shared, principal, &row, running, ask).await?;
+    Ok(Parts { row, llm, ticket, kept, asked })
 }
 
 /// The conversation and the model it is bound to.
@@ -103,7 +125,7 @@ async fn view_of(shared: &Shared, principal: &Principal, row: &ConversationRow) 
 
 /// Commit (a).
 async fn append(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     principal: &Principal,
     row: &ConversationRow,
     running: &Running,
@@ -127,16 +149,21 @@ async fn append(
 struct Parts {
     row: ConversationRow,
     llm: LlmRow,
-    ask: Ask,
     ticket: Box<dyn Ticket>,
     kept: Kept,
-    question: Message,
+    asked: AppendedQuestion,
 }
 
-fn turn_run(shared: &Arc<Shared>, principal: &Principal, running: Arc<Running>, parts: Parts) -> TurnRun {
-    let Parts { row, llm, ask, ticket, kept, question } = parts;
+fn turn_run(
+    shared: &Arc<Shared>,
+    principal: &Principal,
+    running: Arc<Running>,
+    parts: Parts,
+    ask: Ask,
+) -> TurnRun {
+    let Parts { row, llm, ticket, kept, asked } = parts;
     let mut messages = kept.messages;
-    messages.push(question);
+    messages.push(asked.message);
     let settings = Settings {
         temperature: ask.temperature.unwrap_or(row.settings.temperature),
         top_p: ask.top_p.unwrap_or(row.settings.top_p),

@@ -34,10 +34,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(turn_uid: Uid) -> Arc<Self> {
+    /// A turn that ends when the service closes, also if it only begins then.
+    pub(crate) fn new(turn_uid: Uid, closing: &CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             turn_uid,
-            stop: CancellationToken::new(),
+            stop: closing.child_token(),
             lost: CancellationToken::new(),
             over: CancellationToken::new(),
             log: TurnLog::new(),
@@ -48,6 +49,11 @@ impl Running {
 
     pub(crate) fn own(&self, lease: Lease, turn_id: TurnId) {
         self.owned.set((lease, turn_id)).expect("BUG: a turn is started once");
+    }
+
+    /// Whether commit (a) has been.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.owned.get().is_some()
     }
 
     /// The lease and the turn's row. Only after commit (a).
@@ -80,8 +86,12 @@ impl RunningTurns {
         }
     }
 
-    pub(crate) fn leave(&self, id: ConversationId) {
-        self.lock().remove(&id);
+    /// Makes the place of `running` free. Whoever has taken it since keeps it.
+    pub(crate) fn leave(&self, id: ConversationId, running: &Arc<Running>) {
+        let mut turns = self.lock();
+        if turns.get(&id).is_some_and(|taken| Arc::ptr_eq(taken, running)) {
+            turns.remove(&id);
+        }
     }
 
     pub(crate) fn find(&self, id: ConversationId) -> Option<Arc<Running>> {
@@ -158,17 +168,28 @@ impl Place {
 
     /// Leaves the place, then tells the reader: who asks again on `done` is never refused.
     pub(crate) fn leave(self, last: StreamEvent) {
-        self.turns.leave(self.id);
+        self.turns.leave(self.id, &self.running);
         self.running.log.push(last);
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.running.over.is_cancelled() {
-            self.turns.leave(self.id);
-            self.running.log.abandon();
-            self.running.over.cancel();
-        }
+        self.turns.leave(self.id, &self.running);
+        self.running.log.abandon();
+        self.running.over.cancel();
     }
 }
+
+/// Stops the turn when its reader goes before it has seen `done`.
+#[derive(Debug)]
+pub(crate) struct StopOnDrop(pub(crate) Arc<Running>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests;

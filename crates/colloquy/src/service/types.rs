@@ -5,6 +5,7 @@ use colloquy_core::{
     message::{LlmId, MessageId, Uid},
 };
 
+use super::running::StopOnDrop;
 use crate::{
     ports::{Overloaded, StoreError},
     stream::EventReader,
@@ -52,7 +53,7 @@ pub struct Ask {
     pub custom_prompt: Option<String>,
 }
 
-/// A running turn, from its durable question on.
+/// A running turn, from its durable question on. Dropping it stops the turn, if it still runs.
 pub struct TurnHandle {
     /// Its identity.
     pub turn_uid: Uid,
@@ -60,6 +61,7 @@ pub struct TurnHandle {
     pub question_id: MessageId,
     /// Follows its events from the first.
     pub reader: EventReader,
+    pub(super) _stop: StopOnDrop,
 }
 
 impl Default for Timing {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use colloquy_core::message::TurnId;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::Shared;
 use crate::{ports::StoreError, recovery};
@@ -21,7 +21,8 @@ pub(super) fn start(shared: &Arc<Shared>) {
     repeat(shared, timing.sweep_ms, sweep);
 }
 
-/// Does `work` every `period_ms` until the service closes or is dropped. A failure is logged and
+/// Does `work` every `period_ms`, first after one period (what a start needs is done by
+/// `recover`), until the service closes or is dropped. A failure is logged and
 /// the work tried again at the next tick.
 fn repeat<W, F>(shared: &Arc<Shared>, period_ms: u64, work: W)
 where
@@ -31,7 +32,8 @@ where
     let closing = shared.closing.clone();
     let weak: Weak<Shared> = Arc::downgrade(shared);
     shared.tasks.spawn(closing.run_until_cancelled_owned(async move {
-        let mut ticks = interval(Duration::from_millis(period_ms.max(1)));
+        let period = Duration::from_millis(period_ms.max(1));
+        let mut ticks = interval_at(Instant::now() + period, period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;

@@ -4,15 +4,23 @@
 
 use std::{path::Path, sync::Arc};
 
-use colloquy::{Ask, ports::Principal, stream::StreamEvent};
-use colloquy_core::message::{ConversationId, Role};
+use colloquy::{
+    Ask,
+    ports::{ConversationRow, Principal, Question, Take},
+    stream::StreamEvent,
+};
+use colloquy_core::{
+    block::Block,
+    message::{ConversationId, Role, Uid},
+    turn::Outcome,
+};
 use colloquy_testkit::{
     crash::{Crash, CrashingStore},
     gate::Gate,
-    scripted::{Script, ScriptedModels},
+    scripted::{Opening, Script, ScriptedModels},
 };
 
-use crate::harness::{install_and_create, lines, messages, open_store, service};
+use crate::harness::{Fixture, install_and_create, lines, messages, open_store, read, service};
 
 const ANSWER: &str = "One two three four five six seven eight nine ten";
 
@@ -101,6 +109,134 @@ fn check_after(folder: &Path, id: ConversationId, told: &Told, crash: Crash) {
         assert_eq!(shown.last().unwrap(), "Answer (answered): next", "{crash:?}: {shown:?}");
         colloquy.shut_down().await;
     });
+}
+
+/// A moment between two calls of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// The engine is loading.
+    Loading,
+    /// The model has said that many words, and nothing since.
+    Words(usize),
+}
+
+fn moments() -> impl Iterator<Item = Moment> {
+    std::iter::once(Moment::Loading).chain((0..=4).map(Moment::Words))
+}
+
+/// Models that wait at `moment`, and answer the next question.
+fn waiting_at(moment: Moment) -> (ScriptedModels, Gate) {
+    let gate = Gate::new();
+    let words: Vec<&str> = ANSWER.split_inclusive(' ').collect();
+    let script = match moment {
+        Moment::Loading => Script::answer(ANSWER),
+        Moment::Words(n) => {
+            let said = words[..n].iter().fold(Script::new(), |script, word| script.text(word));
+            words[n..].iter().fold(said.pause(&gate), |script, word| script.text(word)).stop()
+        }
+    };
+    let models = ScriptedModels::new([script, Script::answer("next"), Script::answer("next")]);
+    if moment == Moment::Loading {
+        models.push_opening(Opening { gate: Some(gate.clone()), ..Opening::default() });
+    }
+    (models, gate)
+}
+
+fn said_at(moment: Moment) -> String {
+    match moment {
+        Moment::Loading | Moment::Words(0) => "[The answer was interrupted.]".into(),
+        Moment::Words(n) => ANSWER.split_inclusive(' ').take(n).collect(),
+    }
+}
+
+#[test]
+fn a_process_killed_between_two_calls_of_the_store_is_closed_like_any_other() {
+    for moment in moments() {
+        let (folder, id) = prepare_folder();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (models, gate) = waiting_at(moment);
+            let colloquy = service(open_store(folder.path()).await, &models);
+            let ask = Ask { text: "Count.".into(), ..Ask::default() };
+            let _handle = colloquy.start_turn(&Principal::local(), id, ask).await.unwrap();
+            gate.reached().await;
+        });
+        runtime.shutdown_background();
+        let told = Told { started: true, ..Told::default() };
+        check_after(folder.path(), id, &told, Crash::Never);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_stopped_at_any_moment_keeps_what_was_said_and_the_next_is_answered() {
+    for moment in moments() {
+        let (models, gate) = waiting_at(moment);
+        let fixture = Fixture::new(models).await;
+        let handle = fixture.ask("Count.").await.unwrap();
+        gate.reached().await;
+        drop(handle);
+        fixture.colloquy.stop(&fixture.principal, fixture.id).await.unwrap();
+        let shown = fixture.lines().await;
+        assert!(
+            shown[1].ends_with(&said_at(moment)) && shown[1].contains("(stopped)"),
+            "{moment:?}: {shown:?}"
+        );
+        fixture.answer("Go on.").await;
+        assert_eq!(fixture.lines().await.len(), 4, "{moment:?}");
+    }
+}
+
+#[tokio::test]
+async fn i7_a_turn_whose_lease_is_taken_at_any_moment_writes_nothing_more() {
+    for moment in moments() {
+        let (models, gate) = waiting_at(moment);
+        let fixture = Fixture::new(models).await;
+        let handle = fixture.ask("Count.").await.unwrap();
+        gate.reached().await;
+        let store = fixture.colloquy.store();
+        let thief = Uid([9; 16]);
+        let taken =
+            store.take_lease(&fixture.principal, fixture.id, Take::ByForce, thief, i64::MAX).await.unwrap();
+        assert!(taken.is_some());
+        // The heartbeat finds out; the script would wait for ever.
+        let events = read(handle).await;
+        let [.., StreamEvent::Error(_), StreamEvent::Done(done)] = events.as_slice() else {
+            panic!("{events:?}")
+        };
+        assert_eq!((done.outcome, done.message_id), (Outcome::Interrupted, None), "{moment:?}");
+        assert_eq!(fixture.lines().await, ["Question: Count."], "{moment:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_start_closes_each_dead_turn_once_also_when_its_lease_has_expired() {
+    let (folder, id) = tokio::task::spawn_blocking(prepare_folder).await.unwrap();
+    let store = open_store(folder.path()).await;
+    let question = |row: &ConversationRow| Question {
+        holder: Uid([9; 16]),
+        lease_ms: 0,
+        turn_uid: Uid([8; 16]),
+        base_id: row.tip_id,
+        message_uid: Uid([7; 16]),
+        blocks: vec![Block::Text("Count.".into())],
+        app_authored: false,
+        request: colloquy::record::encode_request(None),
+        llm_id: row.llm_id,
+        at: 0,
+    };
+    let principal = Principal::local();
+    let row = store.find_conversation(&principal, id).await.unwrap().unwrap();
+    store.append_question(&principal, id, question(&row)).await.unwrap();
+    let models = ScriptedModels::new([Script::answer("next")]);
+    let colloquy = service(store, &models);
+    // Asked before anybody recovers: the dead turn is closed on the way.
+    let ask = Ask { text: "Go on.".into(), ..Ask::default() };
+    read(colloquy.start_turn(&principal, id, ask).await.unwrap()).await;
+    assert_eq!(colloquy.recover().await.unwrap(), 0);
+    let shown = lines(&messages(&colloquy, &principal, id).await);
+    assert_eq!(shown[1], "Closing (interrupted): [The answer was interrupted.]");
+    assert_eq!(shown[3], "Answer (answered): next");
 }
 
 fn prepare_folder() -> (tempfile::TempDir, ConversationId) {
