@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use colloquy_models::install::{Folders, Progress, Unit, install_default_model, install_engine};
 
 /// The test and build cache: `COLLOQUY_CACHE_DIR`, else `colloquy` in the user's cache.
-fn cache_dir() -> Result<PathBuf> {
+pub(crate) fn cache_dir() -> Result<PathBuf> {
     path_variable("COLLOQUY_CACHE_DIR")
         .or_else(|| Some(path_variable("XDG_CACHE_HOME")?.join("colloquy")))
         .or_else(|| Some(path_variable("HOME")?.join(".cache/colloquy")))

@@ -5,6 +5,7 @@
 mod assets;
 mod chores;
 mod files;
+mod licences;
 mod tidy;
 mod vectors;
 

@@ -18,6 +18,12 @@ pub const INTERRUPTED_ANSWER: &str = "[The answer was interrupted.]";
 /// Stands in for the result of a tool that never ended.
 pub const INTERRUPTED_TOOL: &str = "[The tool call was interrupted.]";
 
+/// What of an engine's first line is repeated in the text for people.
+const ENGINE_LINE_CHARS_MAX: usize = 200;
+
+/// What of a server's message is repeated in the text for people.
+const SERVER_MESSAGE_CHARS_MAX: usize = 500;
+
 /// The line that stands in for an answer when the model ended without one.
 pub fn no_answer_text(finish_reason: FinishReason) -> &'static str {
     match finish_reason {
@@ -35,21 +41,27 @@ pub fn no_answer_text(finish_reason: FinishReason) -> &'static str {
 pub fn failure_text(failure: &Failure) -> String {
     let text = match failure {
         Failure::Overflow { prompt_tokens, window_tokens } => overflow_text(*prompt_tokens, *window_tokens),
+        // The rest of its lines is for whoever mends it, and travels beside the text.
         Failure::Engine { detail } => with_detail(
             "The engine that runs the model stopped or could not be started. Ask again to start it anew",
-            detail,
+            detail.trim().lines().next().unwrap_or_default(),
+            ENGINE_LINE_CHARS_MAX,
         ),
         Failure::Transient { detail } => with_detail(
             "The model's server could not be reached or is overloaded. Ask again in a moment",
             detail,
+            SERVER_MESSAGE_CHARS_MAX,
         ),
         Failure::Refused { detail } => with_detail(
             "The model's server refused the request. Check the model's settings, or choose another model",
             detail,
+            SERVER_MESSAGE_CHARS_MAX,
         ),
-        Failure::ContentRefused { detail } => {
-            with_detail("The model's provider withheld the answer. Put the question differently", detail)
-        }
+        Failure::ContentRefused { detail } => with_detail(
+            "The model's provider withheld the answer. Put the question differently",
+            detail,
+            SERVER_MESSAGE_CHARS_MAX,
+        ),
         Failure::Silent { waited_s } => format!(
             "The model said nothing for {waited_s} seconds, so the turn was given up. Ask again, send less \
              at once, or choose a smaller model."
@@ -74,11 +86,15 @@ fn overflow_text(prompt_tokens: Option<u32>, window_tokens: Option<u32>) -> Stri
     )
 }
 
-/// The advice, and behind it what the other side said, if it said anything.
-fn with_detail(advice: &str, detail: &str) -> String {
-    match detail.trim() {
-        "" => format!("{advice}."),
-        detail => format!("{advice}. It said: {detail}"),
+/// The advice, and behind it what the other side said, if it said anything; a long detail is cut.
+fn with_detail(advice: &str, detail: &str, chars_max: usize) -> String {
+    let detail = detail.trim();
+    if detail.is_empty() {
+        return format!("{advice}.");
+    }
+    match detail.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{advice}. It said: {}…", &detail[..end]),
+        None => format!("{advice}. It said: {detail}"),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Everything here is a value or a pure function of its arguments. There is no async, no IO, no
 //! clock, no randomness and no logging in this crate; time, identifiers and settings are handed in.
+#![warn(clippy::wildcard_enum_match_arm)]
 #![warn(missing_docs)]
 
 pub mod block;

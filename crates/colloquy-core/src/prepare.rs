@@ -7,7 +7,8 @@
 use crate::{
     block::Block,
     control_tokens::ControlTokens,
-    message::{Message, Role},
+    curated::{ERROR_SENTINEL, INTERRUPTED_ANSWER},
+    message::{Kind, Message, Role},
     objective::{Tier, render_objective},
 };
 
@@ -65,8 +66,12 @@ pub fn prepare(
 /// Between two messages of one role that a template wants as one.
 const JOINT: &str = "\n\n";
 
-/// Reasoning is shown to people and never replayed; a result stands in for its call.
+/// Reasoning is shown to people and never replayed; a result stands in for its call. The text of
+/// an error is for people too: the model reads that the answer was interrupted.
 fn visible_text(message: &Message) -> String {
+    if message.kind == Kind::Closing && message.text().starts_with(ERROR_SENTINEL) {
+        return INTERRUPTED_ANSWER.into();
+    }
     let mut text = String::new();
     for block in &message.blocks {
         let piece = match block {

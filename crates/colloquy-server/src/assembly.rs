@@ -6,7 +6,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use axum::Router;
 use colloquy::{
     Colloquy,
-    ports::{Principal, Store, StoreError},
+    ports::{Page, Principal, Store, StoreError},
 };
 use colloquy_models::{
     engines::{Engines, EnginesConfig},
@@ -18,6 +18,7 @@ use crate::{
     app::{AppState, Security, app},
     config::{Config, Token},
     data_dir::{DataDir, Lock},
+    toy,
 };
 
 /// The service of one data folder, with the lock that makes it the only one.
@@ -80,6 +81,12 @@ impl Assembly {
     /// Proof that this process owns the folder.
     pub(crate) fn lock(&self) -> &Lock {
         &self.lock
+    }
+
+    /// What people should know of the default model, if there is anything.
+    pub(crate) async fn notice(&self) -> Result<Option<String>, StoreError> {
+        let llms = self.store.list_llms(&Principal::local(), Page::default()).await?;
+        Ok(llms.iter().find(|llm| llm.is_default).and_then(toy::notice))
     }
 
     /// What is wrong in the database, as far as its own invariants tell.

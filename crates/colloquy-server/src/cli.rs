@@ -8,7 +8,6 @@ mod client;
 mod conversations;
 mod doctor;
 mod models;
-mod notice;
 mod output;
 mod serve;
 mod setup;

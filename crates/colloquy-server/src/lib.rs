@@ -21,3 +21,4 @@ mod ndjson;
 mod params;
 mod problem;
 mod routes;
+mod toy;

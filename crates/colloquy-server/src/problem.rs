@@ -304,7 +304,10 @@ impl From<StoreError> for Problem {
                 Code::StateConflict,
                 "a model with this name is installed already; choose another name",
             ),
-            StoreError::Newer { .. } | StoreError::Unavailable(_) | StoreError::Corrupt(_) => {
+            StoreError::Newer { .. }
+            | StoreError::DiskFull
+            | StoreError::Unavailable(_)
+            | StoreError::Corrupt(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "store failed");
                 Self::new(Code::DatabaseError, error.to_string())
             }

@@ -58,12 +58,16 @@ function messageView(sender) {
   const view = { article, find };
   view.addText = (piece) => text.appendData(piece);
   view.addThinking = (piece) => {
-    find("details").hidden = false;
+    find(".reasoning").hidden = false;
     thinking.appendData(piece);
   };
-  view.fail = (reason) => {
+  view.fail = (reason, raw) => {
     find(".error").hidden = false;
     find(".error").textContent = reason.replace(SENTINEL, "");
+    // What the text ends with need not be told again.
+    const words = raw && !reason.endsWith(raw.trim()) ? raw : "";
+    find(".words").hidden = !words;
+    find(".raw").textContent = words;
   };
   return view;
 }
@@ -71,9 +75,9 @@ function messageView(sender) {
 function renderMessage(message) {
   const view = messageView(message.sender);
   const failed = message.content.startsWith(SENTINEL);
-  if (failed) view.fail(message.content);
-  else view.addText(message.content);
-  if (message.error && !failed) view.fail(message.error.text);
+  if (!failed) view.addText(message.content);
+  if (message.error) view.fail(message.error.text, message.error.raw);
+  else if (failed) view.fail(message.content);
   for (const event of message.trace ?? []) {
     if (event.t === "thinking") view.addThinking(event.text);
     if (event.t === "truncated") view.addThinking("[earlier reasoning was not kept]\n");
@@ -109,17 +113,16 @@ function renderModels() {
   if (bound == null) options.unshift(new Option(llms.length ? "Choose a model" : "No model installed", ""));
   $("model").replaceChildren(...options);
   $("model").value = bound ?? "";
-  renderToy(llms.find((llm) => llm.id === bound));
+  renderNotice(llms.find((llm) => llm.id === bound));
 }
 
-function renderToy(llm) {
-  const toy = $("toy");
-  toy.hidden = !!llm && !(llm.param_size != null && llm.param_size < 1);
-  toy.textContent = llm
-    ? `${llm.name} is a toy model: it shows that everything works, not how good answers can be. ` +
-      "For a better one: colloquy models add --gguf PATH, or --base-url URL --model NAME --window N. " +
-      "colloquy doctor says what fits this machine."
+/** What the server wants people to know of the model, for instance that it is a toy. */
+function renderNotice(llm) {
+  const text = llm
+    ? llm.description
     : "This conversation has no model. Choose one above, or add one: colloquy setup, or colloquy models add.";
+  $("notice").hidden = !text;
+  $("notice").textContent = text;
 }
 
 function renderList(conversations) {
@@ -243,7 +246,7 @@ async function stream(events, text, mine) {
       frame ||= requestAnimationFrame(flush);
       setStatus(event.t === "answer" ? "Answering…" : "Thinking…");
     }
-    if (event.t === "error") view.fail(event.text);
+    if (event.t === "error") view.fail(event.text, event.raw);
     if (event.t === "progress" || event.t === "memory_reload") showProgress(event);
     if (event.t === "done") ended = true;
     if (event.t !== "progress") $("reading").hidden = true;
@@ -320,7 +323,7 @@ async function chooseModel() {
   if (!llmId) return;
   if (shown) shown.llm_id = (await api.change(shown.id, { llm_id: llmId })).llm_id;
   $("model").querySelector('option[value=""]')?.remove();
-  renderToy(llms.find((llm) => llm.id === llmId));
+  renderNotice(llms.find((llm) => llm.id === llmId));
 }
 
 const hashId = () => (/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : null);

@@ -14,8 +14,9 @@ pub(crate) async fn append_chunks(store: &SqliteStore, chunks: Vec<EventChunk>) 
     let mut stale = Vec::new();
     let mut tx = store.begin_relaxed().await?;
     for chunk in chunks {
-        // A turn that is over still takes what its owner has left, `done` for one: the fence has
-        // grown as soon as anybody else could have closed it.
+        // A turn that is over still takes the events that its owner has left to flush: the fence
+        // has grown as soon as anybody else could have closed it. `done` and the error before it
+        // are never among them: they are rebuilt from the turn's own row.
         let held: Option<i64> = sqlx::query_scalar(
             "SELECT t.id FROM turns t JOIN leases l ON l.conversation_id = t.conversation_id
              WHERE t.id = ? AND l.conversation_id = ? AND l.holder = ? AND l.fence = ?",

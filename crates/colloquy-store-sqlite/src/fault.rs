@@ -36,6 +36,7 @@ impl Fault {
             | StoreError::StaleParent { .. }
             | StoreError::NoSuchConversation
             | StoreError::NameTaken
+            | StoreError::DiskFull
             | StoreError::Unavailable(_) => false,
         }
     }
@@ -69,6 +70,11 @@ impl From<sqlx::Error> for Fault {
             | sqlx::Error::TypeNotFound { .. } => true,
             _ => false,
         };
+        if let sqlx::Error::Database(cause) = &error
+            && primary_code(cause.as_ref()) == SQLITE_FULL
+        {
+            return Self(StoreError::DiskFull);
+        }
         Self(if unreadable {
             StoreError::Corrupt(error.into())
         } else {
@@ -93,7 +99,12 @@ fn is_damage(error: &dyn DatabaseError) -> bool {
     const SQLITE_CORRUPT: i32 = 11;
     const SQLITE_CONSTRAINT: i32 = 19;
     const SQLITE_NOTADB: i32 = 26;
-    let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default();
-    // The low byte of an extended code is the primary one.
-    [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB].contains(&(code & 0xff))
+    [SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_NOTADB].contains(&primary_code(error))
+}
+
+const SQLITE_FULL: i32 = 13;
+
+/// SQLite's code of an error; the low byte of an extended code is the primary one.
+fn primary_code(error: &dyn DatabaseError) -> i32 {
+    error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default() & 0xff
 }

@@ -19,7 +19,7 @@ mod store;
 mod tool_runs;
 mod turns;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use colloquy::ports::StoreError;
 use sqlx::{Sqlite, SqlitePool, Transaction};
@@ -35,6 +35,9 @@ pub struct SqliteStore {
     /// The one connection for writes that only a killed process must not lose.
     relaxed: SqlitePool,
     readers: SqlitePool,
+    /// The folder of the file, absolute: model files in it are named relative to it, so that the
+    /// folder can be moved.
+    folder: PathBuf,
 }
 
 impl SqliteStore {
@@ -63,17 +66,30 @@ impl SqliteStore {
     /// A transaction that survives a power cut once it is committed. Takes the write lock at
     /// once, so that no later statement of it can find the file busy.
     async fn begin_durable(&self) -> Outcome<Transaction<'static, Sqlite>> {
-        Ok(self.durable.begin_with("BEGIN IMMEDIATE").await?)
+        begin(&self.durable).await
     }
 
     /// A transaction that survives a killed process once it is committed.
     async fn begin_relaxed(&self) -> Outcome<Transaction<'static, Sqlite>> {
-        Ok(self.relaxed.begin_with("BEGIN IMMEDIATE").await?)
+        begin(&self.relaxed).await
     }
 
     /// A consistent view for several reads.
     async fn begin_read(&self) -> Outcome<Transaction<'static, Sqlite>> {
         Ok(self.readers.begin().await?)
+    }
+}
+
+/// Begins a write. A full disk makes SQLite roll back by itself, after which the connection still
+/// counts a transaction: such a one is closed, and the write begins on a fresh one.
+async fn begin(pool: &SqlitePool) -> Outcome<Transaction<'static, Sqlite>> {
+    const BEGIN: &str = "BEGIN IMMEDIATE";
+    match pool.begin_with(BEGIN).await {
+        Err(sqlx::Error::InvalidSavePointStatement) => {
+            pool.acquire().await?.close().await?;
+            Ok(pool.begin_with(BEGIN).await?)
+        }
+        begun => Ok(begun?),
     }
 }
 
@@ -92,3 +108,6 @@ fn uid(row: &str, bytes: &[u8]) -> Outcome<colloquy_core::message::Uid> {
     let bytes = bytes.try_into().map_err(|_| fault::Fault::corrupt(format!("{row}: a uid has 16 bytes")))?;
     Ok(colloquy_core::message::Uid(bytes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Installed models. Names are unique to a principal, and at most one model is the default.
 
+use std::path::Path;
+
 use colloquy::ports::{EngineKind, LlmRow, NewLlm, Page, Principal};
 use colloquy_core::message::LlmId;
 use sqlx::{FromRow, SqliteConnection};
@@ -43,7 +45,7 @@ pub(crate) async fn insert(store: &SqliteStore, principal: &Principal, llm: NewL
         clear_default(&mut tx, principal).await?;
     }
     let (engine, path, base_url, model, api_key_env) = match &llm.engine {
-        EngineKind::Llama { path } => ("llama", Some(path), None, None, None),
+        EngineKind::Llama { path } => ("llama", Some(relative(&store.folder, path)), None, None, None),
         EngineKind::OpenAi { base_url, model, api_key_env } => {
             ("openai", None, Some(base_url), Some(model), api_key_env.as_ref())
         }
@@ -89,7 +91,7 @@ pub(crate) async fn find(store: &SqliteStore, principal: &Principal, id: LlmId) 
         .bind(id.0)
         .fetch_optional(&store.readers)
         .await?;
-    row.map(llm).transpose()
+    row.map(|row| llm(&store.folder, row)).transpose()
 }
 
 pub(crate) async fn list(store: &SqliteStore, principal: &Principal, page: Page) -> Outcome<Vec<LlmRow>> {
@@ -101,7 +103,7 @@ pub(crate) async fn list(store: &SqliteStore, principal: &Principal, page: Page)
             .bind(limit)
             .fetch_all(&store.readers)
             .await?;
-    rows.into_iter().map(llm).collect()
+    rows.into_iter().map(|row| llm(&store.folder, row)).collect()
 }
 
 /// The foreign key of the conversations unbinds them.
@@ -142,6 +144,11 @@ pub(crate) async fn set_default(store: &SqliteStore, principal: &Principal, id: 
     Ok(true)
 }
 
+/// The path without the folder it lies in; any other path as it is.
+fn relative<'a>(folder: &Path, path: &'a str) -> &'a str {
+    Path::new(path).strip_prefix(folder).ok().and_then(Path::to_str).unwrap_or(path)
+}
+
 async fn clear_default(tx: &mut SqliteConnection, principal: &Principal) -> Outcome<()> {
     sqlx::query("UPDATE llms SET is_default = 0 WHERE principal = ? AND is_default = 1")
         .bind(&principal.0)
@@ -150,11 +157,14 @@ async fn clear_default(tx: &mut SqliteConnection, principal: &Principal) -> Outc
     Ok(())
 }
 
-fn llm(row: Row) -> Outcome<LlmRow> {
+fn llm(folder: &Path, row: Row) -> Outcome<LlmRow> {
     let name = format!("model {}", row.id);
     let lacks = |what: &str| Fault::corrupt(format!("{name} has no {what}"));
     let engine = match row.engine.as_str() {
-        "llama" => EngineKind::Llama { path: row.path.ok_or_else(|| lacks("path"))? },
+        "llama" => {
+            let path = folder.join(row.path.ok_or_else(|| lacks("path"))?);
+            EngineKind::Llama { path: path.to_str().ok_or_else(|| lacks("path in UTF-8"))?.into() }
+        }
         "openai" => EngineKind::OpenAi {
             base_url: row.base_url.ok_or_else(|| lacks("address"))?,
             model: row.model.ok_or_else(|| lacks("model"))?,

@@ -59,7 +59,9 @@ async fn open_with(path: &Path, migrator: &Migrator) -> Outcome<SqliteStore> {
     if !migrated {
         backup::remove_all(path).await?;
     }
-    Ok(SqliteStore { durable, relaxed, readers })
+    let folder = std::path::absolute(path).map_err(|error| StoreError::Unavailable(error.into()))?;
+    let folder = folder.parent().map(Path::to_owned).unwrap_or_default();
+    Ok(SqliteStore { durable, relaxed, readers, folder })
 }
 
 /// Migrates the file, after a backup, unless it is of the latest version. Gives whether it did.

@@ -2,6 +2,7 @@
 //!
 //! [`Colloquy`] owns the running turns of one process. Everything durable is behind
 //! [`ports::Store`], everything that answers behind [`ports::Models`].
+#![warn(clippy::wildcard_enum_match_arm)]
 #![warn(missing_docs)]
 
 pub mod ports;

@@ -22,5 +22,5 @@ pub(super) fn check(case: &Value) -> Result<Verdict> {
             "prompt_only_tokens": found.prompt_only_tokens,
         })
     });
-    Ok(Verdict::Compared { expected: case["expected"].clone(), got: got.unwrap_or_default() })
+    Ok(Verdict { expected: case["expected"].clone(), got: got.unwrap_or_default() })
 }

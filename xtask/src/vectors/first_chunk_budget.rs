@@ -18,7 +18,7 @@ pub(super) fn check(case: &Value) -> Result<Verdict> {
     let window = super::known_tokens(window);
     let limit = first_chunk_limit(estimated_prompt_tokens, window);
     let ceiling = first_chunk_ceiling(window);
-    Ok(Verdict::Compared {
+    Ok(Verdict {
         expected: json!({"limit_s": case["first_chunk_budget_s"], "ceiling_s": case["ceiling_s"]}),
         got: json!({"limit_s": limit.as_secs_f64(), "ceiling_s": ceiling.as_secs_f64()}),
     })

@@ -28,7 +28,7 @@ pub(super) fn check(case: &Value) -> Result<Verdict> {
     }
     let SizeCase { param_size_billions } = super::input(case)?;
     let tier = Tier::of(param_size_billions);
-    Ok(Verdict::Compared {
+    Ok(Verdict {
         expected: json!({"tier": case["tier"], "kb_token_budget": case["kb_token_budget"]}),
         got: json!({"tier": tier.name(), "kb_token_budget": tier.kb_token_budget()}),
     })
@@ -41,7 +41,7 @@ fn check_starred(case: &Value) -> Result<Verdict> {
     let parts = ObjectiveParts { tier, custom_prompt: "", starred: &starred };
     let rendered = render_objective(&parts, &ControlTokens::KnownMarkers);
     let suffix = rendered.strip_prefix(tier.persona()).map(Value::from);
-    Ok(Verdict::Compared { expected: case["suffix_appended"].clone(), got: suffix.unwrap_or_default() })
+    Ok(Verdict { expected: case["suffix_appended"].clone(), got: suffix.unwrap_or_default() })
 }
 
 const TIERS: [Tier; 5] = [Tier::Tiny, Tier::Small, Tier::Medium, Tier::Large, Tier::Xlarge];

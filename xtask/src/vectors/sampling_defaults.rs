@@ -41,5 +41,5 @@ pub(super) fn check(case: &Value) -> Result<Verdict> {
             got[name] = value;
         }
     }
-    Ok(Verdict::Compared { expected: case["resolved"].clone(), got })
+    Ok(Verdict { expected: case["resolved"].clone(), got })
 }

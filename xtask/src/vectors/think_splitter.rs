@@ -30,7 +30,7 @@ pub(super) fn check(case: &Value) -> Result<Verdict> {
         .map(|name| (name.to_owned(), case[name].clone()))
         .into_iter()
         .collect();
-    Ok(Verdict::Compared { expected: Value::Object(expected), got })
+    Ok(Verdict { expected: Value::Object(expected), got })
 }
 
 fn events(pieces: &[Piece]) -> Vec<Value> {

@@ -39,7 +39,7 @@ pub(super) fn check(case: &Value) -> Result<Verdict> {
         })
         .collect();
     let kept = if kept.is_empty() { Value::Null } else { Value::Array(kept) };
-    Ok(Verdict::Compared {
+    Ok(Verdict {
         expected: json!({"len": case["serialized_len"], "kept": case["kept_seed"]}),
         got: json!({"len": trace_len(&events), "kept": kept}),
     })

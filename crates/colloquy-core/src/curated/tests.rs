@@ -58,3 +58,28 @@ fn a_failure_without_a_detail_ends_with_the_advice() {
     let text = failure_text(&Failure::Engine { detail: " \n".into() });
     assert!(text.ends_with("Ask again to start it anew."), "{text}");
 }
+
+#[test]
+fn of_an_engine_only_the_first_line_is_told_and_a_long_one_cut() {
+    let told = |detail: &str| failure_text(&Failure::Engine { detail: detail.into() });
+    let text = told("\nllama-server ended with exit status: 3 \nGGML_ASSERT(false) failed\n");
+    assert!(text.ends_with("It said: llama-server ended with exit status: 3"), "{text}");
+    let line = "ü".repeat(ENGINE_LINE_CHARS_MAX);
+    assert!(told(&line).ends_with(&format!(": {line}")));
+    assert!(told(&format!("{line}x")).ends_with(&format!(": {line}…")));
+}
+
+#[test]
+fn a_servers_message_is_told_whole_unless_it_is_long() {
+    let message = format!("one\n{}", "ü".repeat(SERVER_MESSAGE_CHARS_MAX - 4));
+    for (detail, end) in [(message.clone(), message.clone()), (format!("{message}x"), format!("{message}…"))]
+    {
+        for failure in [
+            Failure::Refused { detail: detail.clone() },
+            Failure::Transient { detail: detail.clone() },
+            Failure::ContentRefused { detail },
+        ] {
+            assert!(failure_text(&failure).ends_with(&format!("It said: {end}")), "{failure:?}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
     control_tokens::ControlTokens,
+    curated::ERROR_SENTINEL,
     message::{Kind, MessageId, TurnId, Uid},
 };
 
@@ -76,4 +77,14 @@ fn i3_a_longer_branch_only_adds_turns() {
     for n in (1..=branch.len()).step_by(2) {
         assert_eq!(prepared(&branch[..n]), whole[..n]);
     }
+}
+
+#[test]
+fn the_text_of_an_error_never_becomes_the_models_own_words() {
+    let error = format!("{ERROR_SENTINEL} The engine stopped. It said: /home/me/secret.gguf");
+    let branch = [text(Kind::Question, "q"), text(Kind::Closing, &error), text(Kind::Question, "q2")];
+    assert_eq!(prepared(&branch), ["User q", "Assistant [The answer was interrupted.]", "User q2"]);
+    // A model that says the sentinel itself is quoted as it spoke.
+    let said = [text(Kind::Question, "q"), text(Kind::Answer, &error)];
+    assert_eq!(prepared(&said)[1], format!("Assistant {error}"));
 }

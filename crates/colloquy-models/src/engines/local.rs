@@ -3,8 +3,9 @@
 //! Invariant: the one permit of `turn` is the right to use, exchange or unload the child, and
 //! whoever runs a turn keeps it to the end; so the idle watch, which has to get it first, cannot
 //! unload under a turn. Every await here may be the last one of its future: the child is in its
-//! seat before it is waited for, so that a dropped future leaves no process behind and loses no
-//! load that has begun.
+//! seat before it is waited for, and stays there until it is known to be gone, so that a dropped
+//! future leaves no process behind and loses no load that has begun. A child whose end was asked
+//! for serves nobody: the next turn waits for the end that a dropped one began.
 
 use std::{
     path::{Path, PathBuf},
@@ -66,7 +67,7 @@ struct Seated {
 
 impl Seated {
     fn serves(&self, path: &Path, facts: &Arc<Facts>) -> bool {
-        self.path == path && Arc::ptr_eq(&self.facts, facts) && !self.child.has_ended()
+        self.path == path && Arc::ptr_eq(&self.facts, facts) && !self.child.is_ending()
     }
 }
 
@@ -105,7 +106,7 @@ impl Local {
     pub(super) fn allocated_window(&self, path: &Path) -> Option<u32> {
         let seat = self.seat();
         let seated = seat.child.as_ref().filter(|seated| seated.path == path)?;
-        if seated.child.has_ended() { None } else { seated.child.window_tokens() }
+        if seated.child.is_ending() { None } else { seated.child.window_tokens() }
     }
 
     /// Waits for the turn of `place`, then for the model at `path`.

@@ -92,9 +92,10 @@ impl Child {
         self.window.get().copied()
     }
 
-    /// Whether the process has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended.borrow().is_some()
+    /// Whether the process has ended or was told to. Whoever told it may have been dropped before
+    /// it was gone, so one that is ending still runs, and is of no use to a new turn.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.end.is_cancelled() || self.ended.borrow().is_some()
     }
 
     /// Waits until the process has ended by itself or was ended.

@@ -190,6 +190,24 @@ async fn a_load_goes_on_when_its_turn_is_dropped_and_the_next_turn_finds_it() {
 }
 
 #[tokio::test]
+async fn an_engine_whose_end_was_begun_by_a_dropped_turn_is_given_to_nobody() {
+    let stage = Stage::new().await;
+    let (engines, lingering, two) = (stage.engines(), stage.model("lingering"), stage.model("two"));
+    drop(open(&engines, &lingering).await.0.unwrap());
+    let first = stage.next_start().await;
+    let (notices, _told) = mpsc::channel(8);
+    let exchanging = tokio::spawn(engines.admit(&two).unwrap().open(notices));
+    first.gone().await;
+    exchanging.abort();
+    assert!(exchanging.await.unwrap_err().is_cancelled());
+
+    assert_eq!(engines.allocated_window(&lingering), None);
+    let (again, notices) = open(&engines, &lingering).await;
+    assert_eq!(notices, [LoadNotice::Loading]);
+    assert_eq!(ask(&again.unwrap(), "hello").await.unwrap(), "an answer");
+}
+
+#[tokio::test]
 async fn the_queue_has_an_end_and_a_dropped_ticket_gives_its_place_back() {
     let stage = Stage::new().await;
     let (engines, model) = (stage.engines(), stage.model("one"));

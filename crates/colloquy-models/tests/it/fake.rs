@@ -2,8 +2,9 @@
 //! second binary has to be built or found.
 //!
 //! The name of the model file decides how it starts (`broken` ends at once, `slow` loads until it
-//! is told), the last word of the question how it answers (`die` ends in the middle). It holds a
-//! connection to the test, whose end tells the test that the process is gone.
+//! is told, `lingering` leaves somebody with its pipes, so that its end takes a while to be known),
+//! the last word of the question how it answers (`die` ends in the middle). It holds a connection
+//! to the test, whose end tells the test that the process is gone.
 
 use std::{
     env,

@@ -167,6 +167,7 @@ case "$1" in
 --version) echo "version: fake"; exit ;;
 --help) echo "--jinja --cache-ram --swa-full --no-webui"; exit ;;
 esac
+case "$*" in */lingering.gguf*) sleep 2 & ;; esac
 {}="$*" {}={lifeline} exec '{}' --exact fake::fake_llama_server --nocapture
 "#,
         fake::ARGUMENTS,

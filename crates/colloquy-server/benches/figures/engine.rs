@@ -24,6 +24,9 @@ use crate::{
     table::{Table, ms},
 };
 
+/// Long enough to be an answer; what is measured is the reading.
+const ANSWER_TOKENS: u32 = 24;
+
 const MODEL: &str = "models/SmolLM2-135M-Instruct.Q4_1.gguf";
 
 /// One turn: time to its first word, and what the engine says it cost.
@@ -106,7 +109,7 @@ fn question(thread: usize, is_first: bool) -> String {
 async fn through_colloquy(cache: &std::path::Path) -> Vec<Cost> {
     let folder = tempfile::tempdir().unwrap();
     let engine = EngineKind::Llama { path: cache.join(MODEL).to_string_lossy().into() };
-    let host = Host::serve(folder.path(), config(cache, folder.path()), engine).await;
+    let host = Host::serve(folder.path(), config(cache, folder.path()), engine, Some(ANSWER_TOKENS)).await;
     let mut threads = Vec::new();
     for _ in 0..3 {
         threads.push(ConversationId(host.conversation().await));
@@ -187,7 +190,7 @@ async fn call(opened: &Opened, turns: Vec<PreparedTurn>) -> Cost {
             repetition_penalty: 1.1,
             repetition_context_size: 64,
         },
-        options: CallOptions { max_tokens: None, window_tokens: opened.window_tokens },
+        options: CallOptions { max_tokens: Some(ANSWER_TOKENS), window_tokens: opened.window_tokens },
     };
     let started = Instant::now();
     let mut chunks = opened.model.call(call).await.unwrap();

@@ -23,11 +23,17 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Serves the folder's store, with one model installed.
-    pub(crate) async fn serve(folder: &Path, config: EnginesConfig, engine: EngineKind) -> Self {
+    /// Serves the folder's store, with one model installed. `max_tokens` pins every answer's length.
+    pub(crate) async fn serve(
+        folder: &Path,
+        config: EnginesConfig,
+        engine: EngineKind,
+        max_tokens: Option<u32>,
+    ) -> Self {
         let models: Arc<dyn Models> = Arc::new(Engines::new(config).unwrap());
         let store = Arc::new(SqliteStore::open(&folder.join("colloquy.db")).await.unwrap());
-        let colloquy = Colloquy::builder().store(store).models(models).build().unwrap();
+        let colloquy =
+            Colloquy::builder().store(store).models(models).max_tokens(max_tokens).build().unwrap();
         let principal = Principal::local();
         let llm = NewLlm {
             name: "benchmarked".into(),

@@ -53,7 +53,7 @@ fn pairs(gap: Duration, n_pairs: usize) -> (Vec<Timed>, Vec<Timed>) {
         EngineKind::OpenAi { base_url: base_url.clone(), model: "scripted".into(), api_key_env: None };
     let server = runtime();
     let config = EnginesConfig::new(folder.path().into());
-    let host = server.block_on(Host::serve(folder.path(), config, engine));
+    let host = server.block_on(Host::serve(folder.path(), config, engine, None));
     let straight_url = format!("{base_url}/chat/completions");
     let straight_body = json!({
         "messages": [{"role": "system", "content": "You are helpful."}, {"role": "user", "content": "Go."}],

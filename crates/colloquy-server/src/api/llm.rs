@@ -6,7 +6,7 @@ use colloquy_core::sampling::{self, SamplingDefaults};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{fields::Fields, install::Candidate, problem::Problem};
+use crate::{fields::Fields, install::Candidate, problem::Problem, toy};
 
 /// Longest name, in code points.
 const NAME_CHARS_MAX: usize = 200;
@@ -54,7 +54,8 @@ pub(crate) struct LlmResponse {
     local: u8,
     link: String,
     r#type: &'static str,
-    description: &'static str,
+    /// What people should know of it; empty where there is nothing.
+    description: String,
     model_metadata: Option<Value>,
     quantized: Option<bool>,
     supports_tools: bool,
@@ -107,6 +108,7 @@ impl LlmResponse {
         let hints: Option<Value> =
             row.generation_config.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let defaults = sampling::resolve(hints.as_ref(), row.context_window, allocated_window);
+        let description = toy::notice(&row).unwrap_or_default();
         let (engine, kind, link, base_url, model) = match row.engine {
             EngineKind::Llama { path } => ("llama", "gguf", path, None, None),
             EngineKind::OpenAi { base_url, model, .. } => {
@@ -119,7 +121,7 @@ impl LlmResponse {
             local: LOCAL_INSTALLED,
             link,
             r#type: kind,
-            description: "",
+            description,
             model_metadata: None,
             quantized: None,
             supports_tools: false,

@@ -6,12 +6,13 @@ mod prompt;
 use std::io::{IsTerminal, Read};
 
 use clap::Args;
+use futures::FutureExt;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{CliError, client::Client, models, notice, output};
+use super::{CliError, client::Client, models, output};
 use crate::{config::Config, data_dir::DataDir};
 use answer::Ended;
 use prompt::{Prompt, Typed};
@@ -64,10 +65,10 @@ pub(super) async fn run(arguments: Arguments, config: &Config) -> Result<(), Cli
         return Err(CliError::Usage("the question is empty".into()));
     }
     // Listened to from the start, so that Ctrl-C never ends us without closing the answer.
-    let interrupts =
+    let mut interrupts =
         signal(SignalKind::interrupt()).map_err(|source| CliError::caused("listen to Ctrl-C", source))?;
-    let client = Client::connect(config).await?;
-    let conversation = match conversation(&client, &arguments).await {
+    let client = unless_interrupted(&mut interrupts, Client::connect(config)).await?;
+    let conversation = match unless_interrupted(&mut interrupts, conversation(&client, &arguments)).await {
         Ok(conversation) => conversation,
         Err(error) => {
             client.close().await;
@@ -81,6 +82,22 @@ pub(super) async fn run(arguments: Arguments, config: &Config) -> Result<(), Cli
     };
     chat.client.close().await;
     result
+}
+
+/// Does `effect`, which has nothing to close, until it is done or Ctrl-C is pressed.
+async fn unless_interrupted<T>(
+    interrupts: &mut Signal,
+    effect: impl Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
+    tokio::select! {
+        result = effect => result,
+        _ = interrupts.recv() => Err(CliError::Interrupted),
+    }
+}
+
+/// Forgets a Ctrl-C that came when no answer ran: it was meant for one that is over.
+fn forget(interrupts: &mut Signal) {
+    while interrupts.recv().now_or_never().is_some() {}
 }
 
 fn question_from_stdin() -> Result<String, CliError> {
@@ -161,6 +178,7 @@ impl Chat {
                 Typed::Text(text) if text.trim().is_empty() => was_interrupted = false,
                 Typed::Text(text) => {
                     was_interrupted = false;
+                    forget(&mut self.interrupts);
                     match self.ask(&text).await {
                         Ok(Ended::Stopped) => output::note(&output::dim("(stopped)")),
                         Ok(Ended::Answered | Ended::Failed) => {}
@@ -195,8 +213,8 @@ impl Chat {
                     "conversation {id} with {}; Ctrl-C stops an answer, Ctrl-D leaves",
                     llm.name
                 )));
-                if let Some(notice) = notice::for_model(&llm.name) {
-                    output::note(&output::dim(&notice));
+                if let Some(notice) = llm.notice() {
+                    output::note(&output::dim(notice));
                 }
             }
             None => output::note(
@@ -222,5 +240,22 @@ impl Chat {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_ctrl_c_that_came_between_two_answers_is_forgotten() {
+        let mut interrupts = signal(SignalKind::interrupt()).unwrap();
+        let mut told = signal(SignalKind::interrupt()).unwrap();
+        let line = format!("kill -INT {}", std::process::id());
+        assert!(tokio::process::Command::new("sh").args(["-c", &line]).status().await.unwrap().success());
+        // Both are told at once, so from here on it is pending.
+        told.recv().await;
+        forget(&mut interrupts);
+        assert!(interrupts.recv().now_or_never().is_none());
     }
 }

@@ -9,7 +9,7 @@ use colloquy_models::llama;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{CliError, client::Client, models::Llm, notice, output};
+use super::{CliError, client::Client, models::Llm, output};
 use crate::config::Config;
 
 /// Say what is installed, what is wrong and what to do.
@@ -166,10 +166,10 @@ async fn model_checks(llms: &[Llm]) -> Vec<Check> {
             "run `colloquy setup` for a small one, or `colloquy models add`",
         ));
     } else if let Some(default) = llms.iter().find(|llm| llm.is_default) {
-        let toy = notice::for_model(&default.name).map(|notice| format!("; {notice}")).unwrap_or_default();
+        let notice = default.notice().map(|notice| format!("; {notice}")).unwrap_or_default();
         checks.push(Check::good(
             "models",
-            format!("{} installed, {} is the default{toy}", llms.len(), default.name),
+            format!("{} installed, {} is the default{notice}", llms.len(), default.name),
         ));
     } else {
         checks.push(Check::bad("models", "no model is the default", "run `colloquy models default NAME`"));
@@ -257,15 +257,15 @@ mod tests {
     use super::*;
 
     fn llm(engine: &str) -> Llm {
-        Llm {
-            id: 1,
-            name: "m".into(),
-            engine: engine.into(),
-            is_default: true,
-            context_window: None,
-            base_url: None,
-            link: Some("/no/such/file.gguf".into()),
-        }
+        let document = json!({
+            "id": 1,
+            "name": "m",
+            "engine": engine,
+            "is_default": true,
+            "link": "/no/such/file.gguf",
+            "description": "m is a toy",
+        });
+        serde_json::from_value(document).unwrap()
     }
 
     #[test]
@@ -280,6 +280,7 @@ mod tests {
     async fn a_missing_file_is_a_fault_with_a_way_out() {
         let checks = model_checks(&[llm("llama")]).await;
         assert_eq!(checks.iter().map(|check| check.ok).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(checks[0].detail, "1 installed, m is the default; m is a toy");
         assert!(checks[1].fix.as_ref().is_some_and(|fix| fix.contains("models remove m")));
         assert_eq!(
             model_checks(&[llm("openai")]).await.len(),

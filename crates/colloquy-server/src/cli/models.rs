@@ -86,6 +86,14 @@ pub(super) struct Llm {
     pub(super) base_url: Option<String>,
     /// The file of a local model.
     pub(super) link: Option<String>,
+    description: String,
+}
+
+impl Llm {
+    /// What its server wants people to know of it.
+    pub(super) fn notice(&self) -> Option<&str> {
+        Some(self.description.as_str()).filter(|text| !text.is_empty())
+    }
 }
 
 pub(super) async fn run(command: Command, config: &Config) -> Result<(), CliError> {

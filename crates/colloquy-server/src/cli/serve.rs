@@ -92,6 +92,10 @@ pub(super) async fn run(arguments: Arguments, config: &Config) -> Result<(), Cli
     let serving = axum::serve(listener, router).with_graceful_shutdown(ending.clone().cancelled_owned());
     let mut serving = std::pin::pin!(serving.into_future());
     announce(&arguments, &note, address, config);
+    match assembly.notice().await {
+        Ok(notice) => notice.iter().for_each(|notice| output::note(notice)),
+        Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the models cannot be read"),
+    }
 
     tokio::select! {
         result = &mut serving => return result.map_err(|source| CliError::caused("serve", source)),

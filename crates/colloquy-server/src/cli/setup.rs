@@ -3,7 +3,7 @@
 
 mod bars;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use colloquy_models::{
@@ -11,14 +11,15 @@ use colloquy_models::{
     llama,
 };
 
-use super::{CliError, client::Client, models, notice, output};
+use super::{CliError, client::Client, models, output};
 use crate::{config::Config, data_dir::DataDir};
 use bars::Bars;
 
 /// Get an engine and a small model, once.
 ///
 /// The engine is the llama-server of --llama-server or of the PATH; when there is none it is built
-/// (about ten minutes on two cores). The model is SmolLM2-135M-Instruct, 98 MB.
+/// (about ten minutes on two cores). The model is SmolLM2-135M-Instruct, 98 MB; where other models are
+/// installed and this one is not, none is added.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   colloquy setup
@@ -38,9 +39,10 @@ pub(super) async fn run(_arguments: Arguments, config: &Config) -> Result<(), Cl
     let engine = llama::probe(&engine).await.map_err(|source| CliError::caused("use the engine", source))?;
     output::note(&format!("engine: {} ({})", engine.path.display(), engine.version));
 
-    let weights = install(folders, install::install_default_model).await?;
-    output::note(&format!("model: {}", weights.display()));
-    register(config, weights).await?;
+    let client = Client::connect(config).await?;
+    let result = first_model(&client, folders).await;
+    client.close().await;
+    result?;
     output::note("ready: `colloquy serve --open` or `colloquy chat`");
     Ok(())
 }
@@ -56,27 +58,33 @@ async fn install(
         .map_err(|source| CliError::Failed(output::chain(&source)))
 }
 
-/// Makes the model known, unless it is; it becomes the default only where there is none.
-async fn register(config: &Config, weights: PathBuf) -> Result<(), CliError> {
-    let client = Client::connect(config).await?;
-    let result = register_with(&client, weights).await;
-    client.close().await;
-    result
+/// Gets the small model where there is none at all, and its file again where that is gone. Who
+/// removed it and has another does not want it back.
+async fn first_model(client: &Client, folders: Folders) -> Result<(), CliError> {
+    let llms = models::list(client).await?;
+    let is_known = llms.iter().any(|llm| llm.name == DEFAULT_MODEL_NAME);
+    if llms.is_empty() || is_known {
+        let weights = install(folders, install::install_default_model).await?;
+        output::note(&format!("model: {}", weights.display()));
+        if !is_known {
+            register(client, &weights).await?;
+        }
+    }
+    let llms = models::list(client).await?;
+    if let Some(default) = llms.iter().find(|llm| llm.is_default) {
+        output::note(&format!("default model: {}", default.name));
+        if let Some(notice) = default.notice() {
+            output::note(notice);
+        }
+    }
+    Ok(())
 }
 
-async fn register_with(client: &Client, weights: PathBuf) -> Result<(), CliError> {
-    if !models::list(client).await?.iter().any(|llm| llm.name == DEFAULT_MODEL_NAME) {
-        let path = weights.to_str().ok_or_else(|| {
-            CliError::Failed(format!(
-                "the path {} is not UTF-8; choose another --data-dir",
-                weights.display()
-            ))
-        })?;
-        models::add_gguf(client, DEFAULT_MODEL_NAME, path).await?;
-    }
-    let default = models::list(client).await?.into_iter().find(|llm| llm.is_default);
-    if let Some(notice) = default.and_then(|llm| notice::for_model(&llm.name)) {
-        output::note(&notice);
-    }
+/// Makes the model known; the first one becomes the default.
+async fn register(client: &Client, weights: &Path) -> Result<(), CliError> {
+    let path = weights.to_str().ok_or_else(|| {
+        CliError::Failed(format!("the path {} is not UTF-8; choose another --data-dir", weights.display()))
+    })?;
+    models::add_gguf(client, DEFAULT_MODEL_NAME, path).await?;
     Ok(())
 }

@@ -6,5 +6,6 @@ mod doctor;
 mod models;
 mod place;
 mod serve;
+mod setup;
 
 pub(crate) use place::{Place, Served, signal};

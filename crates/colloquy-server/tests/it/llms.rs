@@ -26,7 +26,11 @@ async fn answering() -> String {
 #[tokio::test]
 async fn an_installed_model_shows_every_field() {
     let server = Server::new([]).await;
-    assert_json_snapshot!(server.get(&format!("{LLMS}/1")).await.json());
+    let mut llm = server.get(&format!("{LLMS}/1")).await.json();
+    // What else would fit depends on the machine that runs the test.
+    assert!(llm["description"].as_str().unwrap().starts_with("toy is a toy; "), "{llm}");
+    llm["description"] = "[notice]".into();
+    assert_json_snapshot!(llm);
     assert_eq!(
         server.get("/erudi/llms/").await.json(),
         json!([server.get(&format!("{LLMS}/1")).await.json()])

@@ -76,7 +76,7 @@ async fn a_failure_is_told_inside_the_stream() {
 
 #[tokio::test]
 async fn the_engines_last_words_come_with_its_death() {
-    let detail = "ggml: abort".to_owned();
+    let detail = "llama-server ended with exit status: 3\nggml: abort".to_owned();
     let script = Script::new().text("Half").then(Step::Fail(Failure::Engine { detail }));
     let server = Server::new([script]).await;
     let text = transcript(&server, "x").await;

@@ -428,6 +428,9 @@ pub enum StoreError {
         /// What was.
         what: String,
     },
+    /// There is no room left to write. Nothing was written.
+    #[error("the disk is full; free some space and try again")]
+    DiskFull,
     /// The database did not answer; the same call may work in a moment.
     #[error("the store did not answer")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),

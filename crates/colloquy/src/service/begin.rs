@@ -49,11 +49,15 @@ pub(super) async fn begin_turn(
     if shared.closing.is_cancelled() {
         return Err(AskError::ShuttingDown);
     }
-    // Only who may see the conversation learns that a turn runs on it.
-    bound(shared, principal, id).await?;
     let running = Running::new(shared.ids.uid(), &shared.closing);
-    let place = Place::take(&shared.running, id, &running)
-        .map_err(|taken| AskError::TurnInProgress { turn_uid: Some(taken.turn_uid) })?;
+    let place = match Place::take(&shared.running, id, &running) {
+        Ok(place) => place,
+        Err(taken) => {
+            // Only who may see the conversation learns that a turn runs on it.
+            bound(shared, principal, id).await?;
+            return Err(AskError::TurnInProgress { turn_uid: Some(taken.turn_uid) });
+        }
+    };
     let parts = match ask_store(shared, principal, id, &running, &ask).await {
         // The place is ours, so that turn runs nowhere here. If its process died it is closed.
         Err(AskError::TurnInProgress { turn_uid }) => {
@@ -114,6 +118,9 @@ async fn view_of(shared: &Shared, principal: &Principal, row: &ConversationRow) 
     if let Some(kept) = shared.kept().take(row.id, row.version) {
         return Ok(kept);
     }
+    if row.tip_id.is_none() {
+        return Ok(Kept { messages: Vec::new(), starred: Vec::new(), version: row.version });
+    }
     let view = shared.store.load_view(principal, row.id).await.map_err(AskError::Store)?;
     let view = view.ok_or(AskError::NoSuchConversation)?;
     let (messages, repairs) = repair(view.messages);
@@ -140,6 +147,7 @@ async fn append(
         StoreError::StaleOwner
         | StoreError::NameTaken
         | StoreError::Newer { .. }
+        | StoreError::DiskFull
         | StoreError::Unavailable(_)
         | StoreError::Corrupt(_) => AskError::Store(error),
     })

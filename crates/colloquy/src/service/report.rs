@@ -66,6 +66,7 @@ fn in_progress(error: StoreError) -> ServiceError {
         | StoreError::StaleParent { .. }
         | StoreError::NameTaken
         | StoreError::Newer { .. }
+        | StoreError::DiskFull
         | StoreError::Unavailable(_)
         | StoreError::Corrupt(_) => ServiceError::Store(error),
     }

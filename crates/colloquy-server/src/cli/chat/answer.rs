@@ -116,6 +116,20 @@ pub(super) fn without_sentinel(text: &str) -> &str {
     text.strip_prefix(SENTINEL).map_or(text, str::trim_start)
 }
 
+/// What the engine said and the text for people does not end with: that is all of it, its first
+/// line, or neither.
+fn untold<'a>(text: &str, raw: &'a str) -> &'a str {
+    let raw = raw.trim();
+    let (first, rest) = raw.split_once('\n').unwrap_or((raw, ""));
+    if text.ends_with(raw) {
+        ""
+    } else if text.ends_with(first.trim_end()) {
+        rest
+    } else {
+        raw
+    }
+}
+
 /// What is on the terminal right now.
 struct Screen {
     /// A person watches stderr: reasoning and progress are worth showing.
@@ -159,8 +173,9 @@ impl Screen {
                 self.end();
                 self.has_failed = true;
                 output::note(&format!("error: {}", without_sentinel(&text)));
-                if let Some(raw) = raw {
-                    output::note(&output::dim(raw.trim_end()));
+                let rest = raw.as_deref().map_or("", |raw| untold(&text, raw));
+                if !rest.is_empty() {
+                    output::note(&output::dim(rest));
                 }
             }
             Event::Done { outcome } => return Some(outcome),
@@ -220,6 +235,17 @@ mod tests {
             read(r#"{"t":"done","seq":9,"outcome":"answered","turn_id":"x"}"#),
             Event::Done { outcome: "answered".into() }
         );
+    }
+
+    #[test]
+    fn what_the_text_ends_with_is_not_told_again() {
+        assert_eq!(untold("It broke. It said: no such model", "no such model\n"), "");
+        assert_eq!(
+            untold("It broke. It said: exit status: 3", "exit status: 3\nan assert\na line\n"),
+            "an assert\na line"
+        );
+        assert_eq!(untold("It broke. It said: a long li…", "a long line"), "a long line");
+        assert_eq!(untold("It broke.", " \n"), "");
     }
 
     #[test]

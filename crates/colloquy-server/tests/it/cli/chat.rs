@@ -109,6 +109,19 @@ async fn ctrl_c_stops_the_answer_and_what_was_read_is_kept() {
     }
 }
 
+#[tokio::test]
+async fn ctrl_c_works_before_there_is_an_answer_too() {
+    let silent = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let place = Place::new();
+    place.write("server.json", serde_json::json!({ "pid": 1, "url": url, "version": "0" }).to_string());
+    let mut asking = place.command(&["chat", "Hello?"]).spawn().unwrap();
+    // It greets the server of the folder, which says nothing.
+    let _greeted = silent.accept().await.unwrap();
+    signal(asking.id().unwrap(), "INT").await;
+    assert_eq!(asking.wait().await.unwrap().code(), Some(130));
+}
+
 /// `script` gives the command a terminal, as a person has one.
 #[tokio::test]
 async fn at_a_terminal_ctrl_c_stops_an_answer_and_ctrl_d_leaves() {

@@ -199,8 +199,7 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) took: Duration,
     pub(crate) more_stdout: Option<String>,
-    #[expect(dead_code, reason = "read by people, in the message of a failed assertion")]
-    stderr: String,
+    pub(crate) stderr: String,
 }
 
 /// Sends a signal by name to one process.

@@ -28,6 +28,18 @@ async fn it_prints_one_line_publishes_itself_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn a_default_model_that_is_a_toy_is_told_on_stderr_in_the_words_of_the_api() {
+    let place = Place::new();
+    // A header and no tensors: no model is smaller.
+    place.write("tiny.gguf", [&b"GGUF\x03\0\0\0"[..], &[0; 16]].concat());
+    let file = place.data_dir().join("tiny.gguf");
+    place.run(&["models", "add", "--gguf", file.to_str().unwrap()]).await.succeeds();
+    let notice = place.json(&["models", "list", "--json"]).await[0]["description"].clone();
+    let ended = place.serve().await.terminate().await;
+    assert!(ended.stderr.lines().any(|line| notice == line), "{notice} is not in {ended:?}");
+}
+
+#[tokio::test]
 async fn with_json_the_line_is_an_object() {
     let place = Place::new();
     let served = place.serve_with(&["--port", "0", "--json"]).await;
