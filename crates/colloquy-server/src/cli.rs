@@ -5,6 +5,7 @@
 
 mod chat;
 mod client;
+mod controls;
 mod conversations;
 mod doctor;
 mod models;
@@ -12,7 +13,7 @@ mod output;
 mod serve;
 mod setup;
 
-use std::{process::ExitCode, time::Duration};
+use std::{io, process::ExitCode, time::Duration};
 
 use clap::{Parser, Subcommand};
 
@@ -68,6 +69,12 @@ enum CliError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The server wants a token that was not shown; the text says so.
+    #[error("{0}")]
+    TokenNeeded(String),
+    /// The result could not be written, or not all of it.
+    #[error("failed to write to stdout")]
+    Stdout(#[source] io::Error),
     /// The reason has been told already.
     #[error("told")]
     Told,
@@ -84,7 +91,7 @@ impl CliError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) | Self::Usage(_) => 2,
-            Self::Failed(_) | Self::Caused { .. } | Self::Told => 1,
+            Self::Failed(_) | Self::Caused { .. } | Self::TokenNeeded(_) | Self::Stdout(_) | Self::Told => 1,
             Self::Interrupted => 130,
         }
     }
@@ -93,9 +100,14 @@ impl CliError {
     fn told(&self) -> Option<String> {
         match self {
             Self::Told | Self::Interrupted => None,
-            Self::Config(_) | Self::Usage(_) | Self::Failed(_) | Self::Caused { .. } => {
-                Some(output::chain(self))
-            }
+            // Who closed the pipe (`| head`) has read enough and wants to hear no more.
+            Self::Stdout(source) if source.kind() == io::ErrorKind::BrokenPipe => None,
+            Self::Config(_)
+            | Self::Usage(_)
+            | Self::Failed(_)
+            | Self::Caused { .. }
+            | Self::TokenNeeded(_)
+            | Self::Stdout(_) => Some(output::chain(self)),
         }
     }
 }
@@ -106,23 +118,30 @@ pub fn run() -> ExitCode {
         Ok(line) => line,
         // Help and version are "errors" that belong on stdout with exit 0; clap knows which.
         Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return match error.print() {
+                Err(source) if !error.use_stderr() => exit_code(Err(CliError::Stdout(source))),
+                Ok(()) | Err(_) => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
+            };
         }
     };
-    match run_line(line) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            if let Some(text) = error.told() {
-                output::note(&format!("error: {text}"));
-            }
-            ExitCode::from(error.exit_code())
-        }
+    exit_code(run_line(line))
+}
+
+/// What the result is to programs. To people, a failure is told.
+fn exit_code(result: Result<(), CliError>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if let Some(text) = error.told() {
+        output::note(&format!("error: {text}"));
     }
+    ExitCode::from(error.exit_code())
 }
 
 fn run_line(line: CommandLine) -> Result<(), CliError> {
-    let config = Config::of_process(&line.settings)?;
+    let config = match (Config::of_process(&line.settings), &line.command) {
+        (Ok(config), _) => config,
+        (Err(error), Command::Doctor(arguments)) => return doctor::run_without_config(arguments, error),
+        (Err(error), _) => return Err(error.into()),
+    };
     let n_workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(n_workers)

@@ -122,7 +122,8 @@ function renderNotice(llm) {
     ? llm.description
     : "This conversation has no model. Choose one above, or add one: colloquy setup, or colloquy models add.";
   $("notice").hidden = !text;
-  $("notice").textContent = text;
+  // The same line is shown in terminals, where backticks mark a command.
+  $("notice").textContent = text.replaceAll("`", "");
 }
 
 function renderList(conversations) {

@@ -109,7 +109,7 @@ fn question(thread: usize, is_first: bool) -> String {
 async fn through_colloquy(cache: &std::path::Path) -> Vec<Cost> {
     let folder = tempfile::tempdir().unwrap();
     let engine = EngineKind::Llama { path: cache.join(MODEL).to_string_lossy().into() };
-    let host = Host::serve(folder.path(), config(cache, folder.path()), engine, Some(ANSWER_TOKENS)).await;
+    let host = Host::open(folder.path(), config(cache, folder.path()), engine, Some(ANSWER_TOKENS)).await;
     let mut threads = Vec::new();
     for _ in 0..3 {
         threads.push(ConversationId(host.conversation().await));

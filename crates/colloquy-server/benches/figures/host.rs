@@ -1,30 +1,25 @@
-//! A Colloquy server on a free port with a store on disk, and a client that times its streams.
+//! The service on a store on disk, and a client that times streams.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use colloquy::{
     Colloquy, Create,
     ports::{EngineKind, Models, NewLlm, Principal},
 };
 use colloquy_core::conversation::SettingsChange;
-use colloquy_models::{
-    engines::{Engines, EnginesConfig},
-    openai::HttpClients,
-};
-use colloquy_server::app::{AppState, Security, app};
+use colloquy_models::engines::{Engines, EnginesConfig};
 use colloquy_store_sqlite::SqliteStore;
 use futures::StreamExt;
 use serde_json::Value;
 
 pub(crate) struct Host {
     pub(crate) colloquy: Colloquy,
-    pub(crate) address: SocketAddr,
     pub(crate) principal: Principal,
 }
 
 impl Host {
-    /// Serves the folder's store, with one model installed. `max_tokens` pins every answer's length.
-    pub(crate) async fn serve(
+    /// Opens the folder's store, with one model installed. `max_tokens` pins every answer's length.
+    pub(crate) async fn open(
         folder: &Path,
         config: EnginesConfig,
         engine: EngineKind,
@@ -46,21 +41,7 @@ impl Host {
             created_at: colloquy.clock().now(),
         };
         colloquy.store().insert_llm(&principal, llm).await.unwrap();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let state = AppState {
-            colloquy: colloquy.clone(),
-            principal: principal.clone(),
-            security: Security { bound: Some(address), ..Security::default() },
-            clients: Arc::new(HttpClients::new().unwrap()),
-            heartbeat: std::time::Duration::from_secs(15),
-            version: "bench",
-        };
-        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-            stream.set_nodelay(true).unwrap();
-        });
-        tokio::spawn(async move { axum::serve(listener, app(state)).await });
-        Self { colloquy, address, principal }
+        Self { colloquy, principal }
     }
 
     /// A conversation at temperature 0.
@@ -68,10 +49,6 @@ impl Host {
         let settings = SettingsChange { temperature: Some(0.0), ..SettingsChange::default() };
         let create = Create { settings, ..Create::default() };
         self.colloquy.create(&self.principal, create).await.unwrap().id.0
-    }
-
-    pub(crate) fn query_url(&self, id: i64) -> String {
-        format!("http://{}/erudi/conversations/{id}/query", self.address)
     }
 }
 

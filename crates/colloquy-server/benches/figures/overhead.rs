@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use colloquy::ports::EngineKind;
-use colloquy_models::engines::EnginesConfig;
 use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    host::{Host, Timed, timed},
+    host::{Timed, timed},
+    start::Server,
     table::{Table, median},
 };
 
@@ -43,17 +42,13 @@ pub(crate) fn measure(table: &mut Table) {
     );
 }
 
-/// Times through the server and straight.
+/// Times through the real binary, a process of its own, and straight.
 fn pairs(gap: Duration, n_pairs: usize) -> (Vec<Timed>, Vec<Timed>) {
     let model = runtime();
     let scripted = model.block_on(ScriptedServer::always(Reply::words(N_WORDS).every(gap), 0)).unwrap();
     let base_url = scripted.base_url().to_owned();
     let folder = tempfile::tempdir().unwrap();
-    let engine =
-        EngineKind::OpenAi { base_url: base_url.clone(), model: "scripted".into(), api_key_env: None };
-    let server = runtime();
-    let config = EnginesConfig::new(folder.path().into());
-    let host = server.block_on(Host::serve(folder.path(), config, engine, None));
+    let server = Server::start(folder.path());
     let straight_url = format!("{base_url}/chat/completions");
     let straight_body = json!({
         "messages": [{"role": "system", "content": "You are helpful."}, {"role": "user", "content": "Go."}],
@@ -62,10 +57,16 @@ fn pairs(gap: Duration, n_pairs: usize) -> (Vec<Timed>, Vec<Timed>) {
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let (mut through, mut straight) = (Vec::new(), Vec::new());
     runtime().block_on(async {
+        let llm = json!({
+            "name": "scripted", "engine": "openai", "base_url": base_url, "model": "scripted",
+            "context_window": 8192,
+        });
+        post(&client, &server.url("/erudi/llms"), &llm).await;
+        let conversation = post(&client, &server.url("/erudi/conversations"), &json!({})).await;
+        let query = server.url(&format!("/erudi/conversations/{}/query", conversation["id"]));
         for n in 0..=n_pairs {
-            let id = host.conversation().await;
             let question = json!({"question": "Go."});
-            let (ours, lines) = timed(&client, &host.query_url(id), &question, r#""answer""#).await;
+            let (ours, lines) = timed(&client, &query, &question, r#""answer""#).await;
             assert!(lines.contains("word2000"), "the answer is whole");
             let (theirs, _) = timed(&client, &straight_url, &straight_body, "word1").await;
             // The first pair opens connections and files.
@@ -75,8 +76,14 @@ fn pairs(gap: Duration, n_pairs: usize) -> (Vec<Timed>, Vec<Timed>) {
             }
         }
     });
-    server.block_on(host.colloquy.shut_down());
     (through, straight)
+}
+
+async fn post(client: &reqwest::Client, url: &str, body: &Value) -> Value {
+    let request = client.post(url).header("content-type", "application/json").body(body.to_string());
+    let response = request.send().await.unwrap();
+    assert!(response.status().is_success(), "{}", response.status());
+    serde_json::from_slice(&response.bytes().await.unwrap()).unwrap()
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -16,10 +16,10 @@ pub(crate) fn measure(table: &mut Table) {
     let mut starts = Vec::new();
     let mut megabytes = Vec::new();
     for _ in 0..N_STARTS {
-        let (child, started_ms) = start(folder.path());
+        let (server, started_ms) = start(folder.path());
         starts.push(started_ms);
         settle();
-        megabytes.push(resident_kb(child.0.id()) as f64 / 1024.0);
+        megabytes.push(resident_kb(server.child.id()) as f64 / 1024.0);
     }
     let bare = median(&(0..N_STARTS).map(|_| bare_ms()).collect::<Vec<_>>());
     table.row(
@@ -42,33 +42,50 @@ fn settle() {
     std::thread::sleep(Duration::from_millis(500));
 }
 
-/// Ends with the benchmark, whatever happens.
-struct Server(Child);
+/// The real binary, serving a folder. Ends with the benchmark, whatever happens.
+pub(crate) struct Server {
+    child: Child,
+    address: String,
+}
 
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended by itself; then there is nothing to end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
+impl Server {
+    /// Starts it and waits until it says where it listens.
+    pub(crate) fn start(folder: &std::path::Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_colloquy"))
+            .args(["serve", "--port", "0", "--data-dir"])
+            .arg(folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let mut server = Self { child, address: String::new() };
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        server.address = line.trim().rsplit_once("http://").expect("it says where it listens").1.to_owned();
+        server
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+/// Starts a server and waits until it is healthy.
 fn start(folder: &std::path::Path) -> (Server, f64) {
     let started = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_colloquy"))
-        .args(["serve", "--port", "0", "--data-dir"])
-        .arg(folder)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let stdout = child.stdout.take().unwrap();
-    let server = Server(child);
-    let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line).unwrap();
-    let address = line.trim().rsplit_once("http://").expect("it says where it listens").1.to_owned();
-    let mut stream = TcpStream::connect(&address).unwrap();
-    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let server = Server::start(folder);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let host = &server.address;
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");

@@ -91,13 +91,13 @@ async fn unless_interrupted<T>(
 ) -> Result<T, CliError> {
     tokio::select! {
         result = effect => result,
-        _ = interrupts.recv() => Err(CliError::Interrupted),
+        Some(()) = interrupts.recv() => Err(CliError::Interrupted),
     }
 }
 
 /// Forgets a Ctrl-C that came when no answer ran: it was meant for one that is over.
 fn forget(interrupts: &mut Signal) {
-    while interrupts.recv().now_or_never().is_some() {}
+    while let Some(Some(())) = interrupts.recv().now_or_never() {}
 }
 
 fn question_from_stdin() -> Result<String, CliError> {
@@ -180,8 +180,10 @@ impl Chat {
                     was_interrupted = false;
                     forget(&mut self.interrupts);
                     match self.ask(&text).await {
-                        Ok(Ended::Stopped) => output::note(&output::dim("(stopped)")),
+                        Ok(Ended::Stopped) => output::note_dim("(stopped)"),
                         Ok(Ended::Answered | Ended::Failed) => {}
+                        // Nothing that is said from here on would be seen.
+                        Err(error @ CliError::Stdout(_)) => return Err(error),
                         Err(error) => {
                             output::note(&format!("error: {}", error.told().unwrap_or_default()));
                         }
@@ -190,7 +192,7 @@ impl Chat {
                 Typed::Interrupt if was_interrupted => return Ok(()),
                 Typed::Interrupt => {
                     was_interrupted = true;
-                    output::note(&output::dim("(Ctrl-C again or Ctrl-D leaves)"));
+                    output::note_dim("(Ctrl-C again or Ctrl-D leaves)");
                 }
                 Typed::End => return Ok(()),
             }
@@ -209,12 +211,12 @@ impl Chat {
         }
         match llm {
             Some(llm) => {
-                output::note(&output::dim(&format!(
+                output::note_dim(&format!(
                     "conversation {id} with {}; Ctrl-C stops an answer, Ctrl-D leaves",
                     llm.name
-                )));
+                ));
                 if let Some(notice) = llm.notice() {
-                    output::note(&output::dim(notice));
+                    output::note_dim(notice);
                 }
             }
             None => output::note(

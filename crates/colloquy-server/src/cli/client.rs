@@ -177,11 +177,13 @@ impl Reply {
         let body = self.whole().await?;
         let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
         let detail = problem["detail"].as_str().or_else(|| problem["title"].as_str());
-        let mut text = detail.map_or_else(|| format!("the server answered {status}"), str::to_owned);
-        if status == StatusCode::UNAUTHORIZED {
-            text += " (set COLLOQUY_TOKEN to the server's token)";
-        }
-        Err(CliError::Failed(text))
+        let text = detail.map_or_else(|| format!("the server answered {status}"), str::to_owned);
+        Err(match status {
+            StatusCode::UNAUTHORIZED => {
+                CliError::TokenNeeded(format!("{text} (set COLLOQUY_TOKEN to the server's token)"))
+            }
+            _ => CliError::Failed(text),
+        })
     }
 
     /// The body as one JSON document.

@@ -1,7 +1,9 @@
 //! `conversations`: what is kept, and taking it out or away.
 
+mod outfile;
+
 use std::{
-    io::{IsTerminal, Write},
+    io::IsTerminal,
     path::{Path, PathBuf},
 };
 
@@ -11,8 +13,9 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CliError, client::Client, output};
+use super::{CliError, client::Client, controls, output};
 use crate::config::Config;
+use outfile::Outfile;
 
 /// List, show, export and delete conversations.
 #[derive(Debug, Subcommand)]
@@ -99,8 +102,7 @@ pub(super) async fn run(command: Command, config: &Config) -> Result<(), CliErro
 async fn list(client: &Client, json: bool) -> Result<(), CliError> {
     let rows: Value = client.fetch("/erudi/conversations").await?;
     if json {
-        output::print_json(&rows);
-        return Ok(());
+        return output::print_json(&rows);
     }
     let rows: Vec<Row> =
         serde_json::from_value(rows).map_err(|source| CliError::caused("understand the server", source))?;
@@ -110,63 +112,61 @@ async fn list(client: &Client, json: bool) -> Result<(), CliError> {
     }
     let rows: Vec<_> =
         rows.into_iter().map(|row| [row.id.to_string(), row.last_message_time, row.name]).collect();
-    output::print(&output::table(["ID", "LAST MESSAGE", "NAME"], &rows));
-    Ok(())
+    output::print(&output::table(["ID", "LAST MESSAGE", "NAME"], &rows))
 }
 
 async fn show(client: &Client, id: i64, json: bool) -> Result<(), CliError> {
     let messages: Value = client.fetch(&format!("/erudi/conversations/{id}/fetch_messages")).await?;
     if json {
-        output::print_json(&messages);
-        return Ok(());
+        return output::print_json(&messages);
     }
     let messages: Vec<Message> = serde_json::from_value(messages)
         .map_err(|source| CliError::caused("understand the server", source))?;
     for message in messages {
         let who = if message.sender == "user" { "you" } else { "model" };
-        output::print(&format!("[{}] {who}:\n{}\n\n", message.timestamp, message.content));
+        output::print(&format!("[{}] {who}:\n{}\n\n", message.timestamp, message.content))?;
     }
     Ok(())
 }
 
 async fn export(client: &Client, id: i64, format: Format, file: Option<&Path>) -> Result<(), CliError> {
-    let format = match format {
+    let name = match format {
         Format::Json => "json",
         Format::Markdown => "markdown",
     };
-    let path = format!("/erudi/conversations/{id}/export?format={format}");
+    let path = format!("/erudi/conversations/{id}/export?format={name}");
     let mut chunks = client.send(Method::GET, &path, None).await?.accepted().await?.chunks();
     let Some(file) = file else {
+        if output::stdout_is_terminal() {
+            let mut whole = Vec::new();
+            while let Some(chunk) = chunks.next().await {
+                whole.extend_from_slice(&chunk?);
+            }
+            let text = String::from_utf8_lossy(&whole);
+            return match format {
+                Format::Json => output::print_json_text(&text),
+                Format::Markdown => output::print(&text),
+            };
+        }
         while let Some(chunk) = chunks.next().await {
-            output::print_bytes(&chunk?);
+            output::print_bytes(&chunk?)?;
         }
         return Ok(());
     };
-    // Written beside and moved in place, so that a failure never leaves half an export behind or
-    // takes an older one away.
     let failed = |source| CliError::caused(format!("write {}", file.display()), source);
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = file.file_name().ok_or_else(|| CliError::Usage(format!("{} is no file", file.display())))?;
-    let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-    let written = async {
-        let mut out = std::fs::File::create(&beside).map_err(failed)?;
-        while let Some(chunk) = chunks.next().await {
-            out.write_all(&chunk?).map_err(failed)?;
-        }
-        std::fs::rename(&beside, file).map_err(failed)
+    let mut out = Outfile::open(file).map_err(failed)?;
+    while let Some(chunk) = chunks.next().await {
+        out.write(&chunk?).map_err(failed)?;
     }
-    .await;
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    out.finish().map_err(failed)
 }
 
 async fn delete(client: &Client, id: i64, yes: bool) -> Result<(), CliError> {
     let path = format!("/erudi/conversations/{id}");
     let row: Row = client.fetch(&path).await?;
     if !yes && std::io::stdin().is_terminal() {
-        output::print_to_stderr(&format!("Delete conversation {id} ({}) for good? [y/N] ", row.name));
+        let name = controls::visible_in_line(&row.name);
+        output::steer_stderr(&format!("Delete conversation {id} ({name}) for good? [y/N] "));
         let mut answer = String::new();
         std::io::stdin()
             .read_line(&mut answer)
@@ -176,6 +176,5 @@ async fn delete(client: &Client, id: i64, yes: bool) -> Result<(), CliError> {
         }
     }
     client.send(Method::DELETE, &path, Some(&json!({}))).await?.accepted().await?;
-    output::print(&format!("conversation {id} is deleted\n"));
-    Ok(())
+    output::print(&format!("conversation {id} is deleted\n"))
 }

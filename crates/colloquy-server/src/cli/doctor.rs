@@ -1,8 +1,11 @@
 //! `doctor`: what is installed, which model answers, what is wrong and what to do about it.
 //!
-//! It looks and never mends. A check that fails always names the way out.
+//! It looks and never mends. A check that fails always names the way out, and one that could not be
+//! made is left out: what is unknown is not called wrong.
 
-use std::path::PathBuf;
+mod way_out;
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use colloquy_models::llama;
@@ -10,7 +13,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{CliError, client::Client, models::Llm, output};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
+use way_out::way_out;
 
 /// Say what is installed, what is wrong and what to do.
 ///
@@ -54,7 +58,8 @@ impl Check {
 struct Report {
     ok: bool,
     version: &'static str,
-    data_dir: PathBuf,
+    /// Unknown when the settings cannot be read.
+    data_dir: Option<PathBuf>,
     config: Map<String, Value>,
     engine: EngineReport,
     models: Value,
@@ -73,62 +78,100 @@ struct EngineReport {
 pub(super) async fn run(arguments: Arguments, config: &Config) -> Result<(), CliError> {
     let report = examine(config, arguments.check).await;
     if arguments.json {
-        output::print_json(&report);
+        output::print_json(&report)?;
     } else {
-        output::print(&text(&report));
+        output::print(&text(&report))?;
     }
     if report.ok { Ok(()) } else { Err(CliError::Told) }
 }
 
+/// What there is to say when the settings cannot be used: scripts get their document all the same.
+pub(super) fn run_without_config(arguments: &Arguments, error: ConfigError) -> Result<(), CliError> {
+    let is_unreadable = matches!(error, ConfigError::Unreadable { .. });
+    let error = CliError::from(error);
+    if arguments.json {
+        let check = if is_unreadable {
+            unreadable("config", &error)
+        } else {
+            Check::bad("config", error.told().unwrap_or_default(), "correct the setting that is named here")
+        };
+        output::print_json(&Report {
+            ok: false,
+            version: env!("CARGO_PKG_VERSION"),
+            data_dir: None,
+            config: Map::new(),
+            engine: EngineReport { path: None, version: None, ok: false },
+            models: json!([]),
+            default_model: None,
+            window: None,
+            checks: vec![check],
+        })?;
+    }
+    Err(error)
+}
+
 async fn examine(config: &Config, reads_everything: bool) -> Report {
     let mut checks = Vec::new();
-    let mut documents = json!([]);
-    match Client::connect(config).await {
-        Ok(client) => {
-            checks.push(Check::good(
-                "data",
-                match client.server_url() {
-                    Some(url) => format!("served at {url}"),
-                    None => "no server runs; opened by this command".to_owned(),
-                },
-            ));
-            match client.fetch("/erudi/llms").await {
-                Ok(llms) => documents = llms,
-                Err(error) => checks.push(unreadable("models", &error)),
-            }
-            if reads_everything {
-                checks.push(read_everything(&client).await);
-                checks.extend(invariants(&client).await);
-            }
-            client.close().await;
-        }
-        Err(error) => checks.push(unreadable("data", &error)),
-    }
-    let llms: Vec<Llm> = serde_json::from_value(documents.clone()).unwrap_or_default();
+    let documents = look_inside(config, reads_everything, &mut checks).await;
+    let llms: Option<Vec<Llm>> =
+        documents.as_ref().and_then(|documents| serde_json::from_value(documents.clone()).ok());
     let engine = engine(config).await;
-    checks.push(engine_check(&engine, &llms));
-    checks.extend(model_checks(&llms).await);
-    let default = llms.iter().find(|llm| llm.is_default);
+    checks.extend(engine_check(&engine, llms.as_deref()));
+    if let Some(llms) = &llms {
+        checks.extend(model_checks(llms).await);
+    }
+    let default = llms.iter().flatten().find(|llm| llm.is_default);
     Report {
         ok: checks.iter().all(|check| check.ok),
         version: env!("CARGO_PKG_VERSION"),
-        data_dir: config.data_dir.clone(),
+        data_dir: Some(config.data_dir.clone()),
         config: settings(config),
         engine: EngineReport {
             ok: engine.is_ok(),
             path: engine.as_ref().ok().map(|engine| engine.path.clone()),
             version: engine.as_ref().ok().map(|engine| engine.version.clone()),
         },
-        models: documents,
         default_model: default.map(|llm| llm.name.clone()),
         window: default.and_then(|llm| llm.context_window),
+        models: documents.unwrap_or_else(|| json!([])),
         checks,
     }
 }
 
+/// Looks at what is kept, and gives the documents of the models, if they can be read.
+async fn look_inside(config: &Config, reads_everything: bool, checks: &mut Vec<Check>) -> Option<Value> {
+    let client = match Client::connect(config).await {
+        Ok(client) => client,
+        Err(error) => {
+            checks.push(unreadable("data", &error));
+            return None;
+        }
+    };
+    let place = match client.server_url() {
+        Some(url) => format!("served at {url}"),
+        None => "no server runs; opened by this command".to_owned(),
+    };
+    checks.push(Check::good("data", place));
+    let documents = match client.fetch("/erudi/llms").await {
+        Ok(documents) => Some(documents),
+        Err(error) => {
+            checks.push(unreadable("models", &error));
+            None
+        }
+    };
+    // Who is not let in would be told the same once more.
+    if reads_everything && documents.is_some() {
+        checks.push(read_everything(&client).await);
+    }
+    if reads_everything {
+        checks.extend(invariants(&client).await);
+    }
+    client.close().await;
+    documents
+}
+
 fn unreadable(name: &'static str, error: &CliError) -> Check {
-    let detail = error.told().unwrap_or_default();
-    Check::bad(name, detail, "see logs/colloquy.log in the data folder; a copy of the folder loses nothing")
+    Check::bad(name, error.told().unwrap_or_default(), way_out(error))
 }
 
 fn settings(config: &Config) -> Map<String, Value> {
@@ -145,16 +188,19 @@ async fn engine(config: &Config) -> Result<llama::Engine, String> {
     llama::probe(&path).await.map_err(|error| error.to_string())
 }
 
-/// A missing engine is a fault unless every model is somebody else's server.
-fn engine_check(engine: &Result<llama::Engine, String>, llms: &[Llm]) -> Check {
-    let is_needed = llms.is_empty() || llms.iter().any(|llm| llm.link.is_some() && llm.engine == "llama");
-    match engine {
-        Ok(engine) => Check::good("engine", format!("{} ({})", engine.path.display(), engine.version)),
-        Err(reason) if is_needed => {
+/// A missing engine is a fault unless every model is somebody else's server. Where the models are
+/// unknown, so is whether it is missed.
+fn engine_check(engine: &Result<llama::Engine, String>, llms: Option<&[Llm]>) -> Option<Check> {
+    let is_needed = llms
+        .map(|llms| llms.is_empty() || llms.iter().any(|llm| llm.link.is_some() && llm.engine == "llama"));
+    Some(match (engine, is_needed) {
+        (Ok(engine), _) => Check::good("engine", format!("{} ({})", engine.path.display(), engine.version)),
+        (Err(reason), Some(true)) => {
             Check::bad("engine", reason, "run `colloquy setup`, or name one with --llama-server PATH")
         }
-        Err(reason) => Check::good("engine", format!("{reason}; no installed model needs it")),
-    }
+        (Err(reason), Some(false)) => Check::good("engine", format!("{reason}; no installed model needs it")),
+        (Err(_), None) => return None,
+    })
 }
 
 async fn model_checks(llms: &[Llm]) -> Vec<Check> {
@@ -232,7 +278,8 @@ async fn invariants(client: &Client) -> Option<Check> {
 }
 
 fn text(report: &Report) -> String {
-    let mut text = format!("colloquy {} on {}\n\n", report.version, report.data_dir.display());
+    let data_dir = report.data_dir.as_deref().unwrap_or(Path::new("?")).display();
+    let mut text = format!("colloquy {} on {data_dir}\n\n", report.version);
     for check in &report.checks {
         let mark = if check.ok { "ok  " } else { "FAIL" };
         text += &format!("{mark}  {}: {}\n", check.name, check.detail);
@@ -271,9 +318,11 @@ mod tests {
     #[test]
     fn a_missing_engine_is_a_fault_only_where_one_is_needed() {
         let missing = Err("none".to_owned());
-        assert!(!engine_check(&missing, &[]).ok);
-        assert!(!engine_check(&missing, &[llm("llama"), llm("openai")]).ok);
-        assert!(engine_check(&missing, &[llm("openai")]).ok);
+        let is_ok = |llms: Option<&[Llm]>| engine_check(&missing, llms).map(|check| check.ok);
+        assert_eq!(is_ok(Some(&[])), Some(false));
+        assert_eq!(is_ok(Some(&[llm("llama"), llm("openai")])), Some(false));
+        assert_eq!(is_ok(Some(&[llm("openai")])), Some(true));
+        assert_eq!(is_ok(None), None, "nobody knows");
     }
 
     #[tokio::test]

@@ -100,9 +100,9 @@ pub(super) async fn run(command: Command, config: &Config) -> Result<(), CliErro
     let client = Client::connect(config).await?;
     let result = match command {
         Command::List { json: true } => {
-            client.fetch("/erudi/llms").await.map(|llms: Value| output::print_json(&llms))
+            client.fetch("/erudi/llms").await.and_then(|llms: Value| output::print_json(&llms))
         }
-        Command::List { json: false } => list(&client).await.map(|llms| output::print(&listing(&llms))),
+        Command::List { json: false } => list(&client).await.and_then(|llms| output::print(&listing(&llms))),
         Command::Add(add) => self::add(&client, add).await,
         Command::Remove { model } => remove(&client, &model).await,
         Command::Default { model } => choose(&client, &model).await,
@@ -187,30 +187,27 @@ async fn add(client: &Client, add: Add) -> Result<(), CliError> {
     let id = added["id"].as_i64().unwrap_or_default();
     let added: Value = if add.default { make_default(client, id).await? } else { added };
     if add.json {
-        output::print_json(&added);
+        output::print_json(&added)
     } else {
         let is_default = if added["is_default"] == true { ", the default" } else { "" };
         output::print(&format!(
             "{} is installed as model {id}{is_default}\n",
             added["name"].as_str().unwrap_or("it")
-        ));
+        ))
     }
-    Ok(())
 }
 
 async fn remove(client: &Client, wanted: &str) -> Result<(), CliError> {
     let llm = find(client, wanted).await?;
     let path = format!("/erudi/llms/{}", llm.id);
     client.send(Method::DELETE, &path, Some(&json!({}))).await?.accepted().await?;
-    output::print(&format!("{} is removed; its conversations stay\n", llm.name));
-    Ok(())
+    output::print(&format!("{} is removed; its conversations stay\n", llm.name))
 }
 
 async fn choose(client: &Client, wanted: &str) -> Result<(), CliError> {
     let llm = find(client, wanted).await?;
     make_default(client, llm.id).await?;
-    output::print(&format!("new conversations use {}\n", llm.name));
-    Ok(())
+    output::print(&format!("new conversations use {}\n", llm.name))
 }
 
 /// Makes a model the default and gives its document.

@@ -91,7 +91,11 @@ pub(super) async fn run(arguments: Arguments, config: &Config) -> Result<(), Cli
     });
     let serving = axum::serve(listener, router).with_graceful_shutdown(ending.clone().cancelled_owned());
     let mut serving = std::pin::pin!(serving.into_future());
-    announce(&arguments, &note, address, config);
+    if let Err(error) = announce(&arguments, &note, address, config) {
+        // Whoever waits for the line would wait for ever.
+        assembly.close().await;
+        return Err(error);
+    }
     match assembly.notice().await {
         Ok(notice) => notice.iter().for_each(|notice| output::note(notice)),
         Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the models cannot be read"),
@@ -160,18 +164,24 @@ fn reachable(ip: IpAddr) -> IpAddr {
     if ip.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { ip }
 }
 
-fn announce(arguments: &Arguments, note: &ServerNote, address: SocketAddr, config: &Config) {
+fn announce(
+    arguments: &Arguments,
+    note: &ServerNote,
+    address: SocketAddr,
+    config: &Config,
+) -> Result<(), CliError> {
     let url = format!("http://{address}");
     if arguments.json {
         let line = json!({ "url": url, "version": note.version, "data_dir": config.data_dir });
-        output::print(&format!("{line}\n"));
+        output::print_json_text(&format!("{line}\n"))?;
     } else {
-        output::print(&format!("listening on {url}\n"));
+        output::print(&format!("listening on {url}\n"))?;
     }
     tracing::info!(url, pid = note.pid, version = note.version, "serving");
     if arguments.open {
         open_browser(&note.url);
     }
+    Ok(())
 }
 
 /// Opens the page where there is a display. A machine without one, or without a browser, still

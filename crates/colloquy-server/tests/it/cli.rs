@@ -7,5 +7,6 @@ mod models;
 mod place;
 mod serve;
 mod setup;
+mod stdout;
 
 pub(crate) use place::{Place, Served, signal};

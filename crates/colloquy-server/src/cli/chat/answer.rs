@@ -1,7 +1,7 @@
 //! One streamed answer: its text to stdout, how it comes about to stderr.
 //!
 //! Ctrl-C asks the server to stop and then reads on until `done`, so that what was shown is what
-//! was stored; a second Ctrl-C does not wait.
+//! was stored; a second Ctrl-C does not wait. An answer that cannot be written is stopped too.
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -68,9 +68,9 @@ pub(super) async fn stream(
     loop {
         let line = tokio::select! {
             line = lines.next() => line,
-            _ = interrupts.recv() => {
+            Some(()) = interrupts.recv() => {
                 if is_stopped {
-                    screen.end();
+                    screen.end()?;
                     return Ok(Ended::Stopped);
                 }
                 is_stopped = true;
@@ -82,18 +82,27 @@ pub(super) async fn stream(
             Ok(Some(line)) => line,
             Ok(None) => break,
             Err(error) => {
-                screen.end();
+                screen.end()?;
                 return Err(error);
             }
         };
         let event = serde_json::from_slice(&line)
             .map_err(|source| CliError::caused("understand an event of the answer", source))?;
-        if let Some(outcome) = screen.show(event) {
-            screen.end();
+        let shown = match screen.show(event) {
+            Ok(shown) => shown,
+            Err(error) => {
+                // Nobody reads the rest. When the server cannot be told either, our end of the
+                // connection is all it gets.
+                let _ = client.post::<Value>(&format!("{path}/stop"), &json!({})).await;
+                return Err(error);
+            }
+        };
+        if let Some(outcome) = shown {
+            screen.end()?;
             return Ok(ended(&outcome, screen.has_failed));
         }
     }
-    screen.end();
+    screen.end()?;
     Err(CliError::Failed("the connection ended before the answer did; what was read is kept".into()))
 }
 
@@ -155,61 +164,62 @@ impl Screen {
     }
 
     /// Shows one event; gives the outcome at the end.
-    fn show(&mut self, event: Event) -> Option<String> {
+    fn show(&mut self, event: Event) -> Result<Option<String>, CliError> {
         match event {
             Event::Answer { text } => {
                 self.turn_to(Shown::Answer);
                 self.ends_in_newline = text.ends_with('\n');
-                output::print(&text);
+                output::print_raw(&text)?;
             }
             Event::Thinking { text } if self.is_lively => {
                 self.turn_to(Shown::Thinking);
-                output::print_to_stderr(&output::dim(&text));
+                output::steer_stderr(&output::dim(&text));
             }
             Event::Thinking { .. } | Event::Unknown => {}
             Event::Progress { phase, done, total } => self.progress(&progress_text(&phase, done, total)),
             Event::MemoryReload => self.progress("the model had been unloaded; loading it again"),
             Event::Error { text, raw } => {
-                self.end();
+                self.end()?;
                 self.has_failed = true;
                 output::note(&format!("error: {}", without_sentinel(&text)));
                 let rest = raw.as_deref().map_or("", |raw| untold(&text, raw));
                 if !rest.is_empty() {
-                    output::note(&output::dim(rest));
+                    output::note_dim(rest);
                 }
             }
-            Event::Done { outcome } => return Some(outcome),
+            Event::Done { outcome } => return Ok(Some(outcome)),
         }
-        None
+        Ok(None)
     }
 
     fn progress(&mut self, text: &str) {
         if self.is_lively && matches!(self.state, Shown::Nothing | Shown::Progress) {
             self.state = Shown::Progress;
-            output::print_to_stderr(&format!("\r\x1b[2K{}", output::dim(text)));
+            output::steer_stderr(&format!("\r\x1b[2K{}", output::dim(text)));
         }
     }
 
     fn turn_to(&mut self, next: Shown) {
         match (self.state, next) {
-            (Shown::Progress, _) => output::print_to_stderr("\r\x1b[2K"),
-            (Shown::Thinking, Shown::Answer) => output::print_to_stderr("\n\n"),
+            (Shown::Progress, _) => output::steer_stderr("\r\x1b[2K"),
+            (Shown::Thinking, Shown::Answer) => output::steer_stderr("\n\n"),
             (Shown::Nothing | Shown::Thinking | Shown::Answer, _) => {}
         }
         self.state = next;
     }
 
     /// Ends the line that is open, so that what follows starts on its own.
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), CliError> {
         match self.state {
             Shown::Nothing => {}
-            Shown::Progress => output::print_to_stderr("\r\x1b[2K"),
-            Shown::Thinking => output::print_to_stderr("\n"),
+            Shown::Progress => output::steer_stderr("\r\x1b[2K"),
+            Shown::Thinking => output::steer_stderr("\n"),
             Shown::Answer if self.ends_in_newline => {}
-            Shown::Answer => output::print("\n"),
+            Shown::Answer => output::print("\n")?,
         }
         self.state = Shown::Nothing;
         self.ends_in_newline = true;
+        Ok(())
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::process::Stdio;
 
-use colloquy_testkit::scripted_server::{Frame, Reply, ScriptedServer};
+use colloquy_testkit::{
+    gate::Gate,
+    scripted_server::{Frame, Reply, ScriptedServer},
+};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -174,4 +177,43 @@ impl Screen {
         let end = self.text.find(words).unwrap() + words.len();
         self.text.drain(..end);
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_any_more_is_stopped() {
+    for with_server in [false, true] {
+        let gate = Gate::new();
+        let script = [
+            Frame::Role,
+            Frame::Text("The first words".into()),
+            Frame::Pause(gate.clone()),
+            Frame::Text(" and more".into()),
+            Frame::Hang,
+        ];
+        let server = ScriptedServer::start([Reply::stream(script)]).await.unwrap();
+        let place = Place::with_model(&server).await;
+        let _served = if with_server { Some(place.serve().await) } else { None };
+        let mut asking = place.command(&["chat", "Tell me everything."]).spawn().unwrap();
+        let mut stdout = asking.stdout.take().unwrap();
+        stdout.read_exact(&mut vec![0; "The first words".len()]).await.unwrap();
+        drop(stdout);
+        gate.open();
+        let ended = asking.wait_with_output().await.unwrap();
+        assert_eq!((ended.status.code(), ended.stderr.as_slice()), (Some(1), &b""[..]));
+        server.closed_early(1).await;
+    }
+}
+
+#[tokio::test]
+async fn at_a_terminal_an_answer_cannot_steer_it() {
+    let answer = "red \u{1b}[31m\u{9b}2J \u{202e}end";
+    let server = ScriptedServer::start([Reply::answer(answer), Reply::answer(answer)]).await.unwrap();
+    let place = Place::with_model(&server).await;
+    let piped = place.run(&["chat", "Colours?"]).await.succeeds().stdout;
+    assert_eq!(piped, format!("{answer}\n"));
+    let line = format!("exec {} chat Colours?", env!("CARGO_BIN_EXE_colloquy"));
+    let shown = place.other("script", &["-q", "-e", "-c", &line, "/dev/null"]).output().await.unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains(r"red \u{1b}[31m\u{9b}2J \u{202e}end"), "{shown:?}");
+    assert!(!shown.contains("\u{1b}[31m"), "{shown:?}");
 }

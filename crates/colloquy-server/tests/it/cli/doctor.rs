@@ -69,3 +69,55 @@ async fn a_local_model_whose_engine_is_missing_is_a_fault() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("/no/such/llama-server"), "{ran:?}");
 }
+
+/// The names of the failed checks, and what is to be done.
+async fn faults(place: &Place, code: i32, line: &[&str]) -> Vec<(String, String)> {
+    let ran = place.run(line).await;
+    assert_eq!(ran.code, Some(code), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    assert_eq!(report["ok"], false);
+    let text = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    let checks = report["checks"].as_array().unwrap();
+    checks.iter().filter(|c| c["ok"] == false).map(|c| (text(c, "name"), text(c, "fix"))).collect()
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_opened_is_the_only_fault_and_has_one_way_out() {
+    let damaged = Place::new();
+    damaged.write("colloquy.db", "these are no conversations, ".repeat(100));
+    let newer = Place::new();
+    newer.run(&["models", "list"]).await.succeeds();
+    let database = format!("sqlite://{}", newer.data_dir().join("colloquy.db").display());
+    let pool = sqlx::SqlitePool::connect(&database).await.unwrap();
+    sqlx::query("PRAGMA user_version = 9999").execute(&pool).await.unwrap();
+    pool.close().await;
+    for (place, words) in [(damaged, "colloquy.db.backup-v*"), (newer, "newer Colloquy")] {
+        let faults = faults(&place, 1, &["doctor", "--check", "--json"]).await;
+        let [(name, fix)] = faults.as_slice() else { panic!("{faults:?}") };
+        assert!(name == "data" && fix.contains(words), "{faults:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_token_is_told_apart() {
+    let place = Place::new();
+    let _served = place.serve_with(&["--port", "0", "--token", "correct-horse"]).await;
+    let faults = faults(&place, 1, &["doctor", "--check", "--json"]).await;
+    let [(_, fix)] = faults.as_slice() else { panic!("{faults:?}") };
+    assert!(fix.contains("set COLLOQUY_TOKEN"), "{faults:?}");
+}
+
+#[tokio::test]
+async fn its_document_is_printed_also_when_there_are_no_settings_or_no_folder() {
+    let place = Place::new();
+    place.write("config.toml", "flush = 3");
+    assert_eq!(faults(&place, 2, &["doctor", "--json"]).await[0].0, "config");
+
+    place.write("file", "");
+    let file = place.data_dir().join("file");
+    std::fs::remove_file(place.data_dir().join("config.toml")).unwrap();
+    let faults = faults(&place, 2, &["doctor", "--json", "--data-dir", file.to_str().unwrap()]).await;
+    let [(_, fix)] = faults.as_slice() else { panic!("{faults:?}") };
+    assert!(fix.contains("is a file"), "{faults:?}");
+    assert_eq!(place.run(&["doctor"]).await.stderr, "");
+}
