@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use colloquy_models::openai::HttpClients;
 use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
 use serde_json::{Value, json};
 
@@ -54,7 +55,7 @@ fn pairs(gap: Duration, n_pairs: usize) -> (Vec<Timed>, Vec<Timed>) {
         "messages": [{"role": "system", "content": "You are helpful."}, {"role": "user", "content": "Go."}],
         "model": "scripted", "stream": true, "stream_options": {"include_usage": true},
     });
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = HttpClients::new().unwrap().for_url(&base_url).unwrap();
     let (mut through, mut straight) = (Vec::new(), Vec::new());
     runtime().block_on(async {
         let llm = json!({
