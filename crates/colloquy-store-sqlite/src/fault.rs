@@ -27,6 +27,11 @@ impl Fault {
         })
     }
 
+    /// Whether a turn runs on the conversation.
+    pub(crate) fn is_turn_in_progress(&self) -> bool {
+        matches!(self.0, StoreError::TurnInProgress { .. })
+    }
+
     /// Whether only the row that it names is affected, rather than the whole file.
     pub(crate) fn is_of_one_row(&self) -> bool {
         match &self.0 {

@@ -36,39 +36,41 @@ pub(crate) async fn acquire(
     at: TimeMs,
     expires_at: TimeMs,
 ) -> Outcome<Lease> {
-    let other: Option<i64> = sqlx::query_scalar(
-        "SELECT fence FROM leases WHERE conversation_id = ? AND holder <> ? AND expires_at > ?",
-    )
-    .bind(id.0)
-    .bind(holder.0.as_slice())
-    .bind(at)
-    .fetch_optional(&mut *tx)
-    .await?;
-    if other.is_some() {
-        return Err(StoreError::TurnInProgress { turn_uid: running_turn(tx, id).await? }.into());
+    let free_at = Some(at);
+    match take(tx, id, holder, expires_at, free_at).await? {
+        Some(lease) => Ok(lease),
+        None => Err(in_progress(tx, id).await?),
     }
-    take(tx, id, holder, expires_at).await
 }
 
-/// Takes the lease whoever holds it.
+/// What refuses a question while a turn runs, with the turn's name.
+pub(crate) async fn in_progress(tx: &mut SqliteConnection, id: ConversationId) -> Outcome<Fault> {
+    Ok(StoreError::TurnInProgress { turn_uid: running_turn(tx, id).await? }.into())
+}
+
+/// Takes the lease if it is the holder's already or has expired at `free_at`; whoever holds it
+/// without that time.
 async fn take(
     tx: &mut SqliteConnection,
     id: ConversationId,
     holder: Uid,
     expires_at: TimeMs,
-) -> Outcome<Lease> {
-    let fence = sqlx::query_scalar(
-        "INSERT INTO leases (conversation_id, holder, fence, expires_at) VALUES (?, ?, 1, ?)
+    free_at: Option<TimeMs>,
+) -> Outcome<Option<Lease>> {
+    let fence: Option<i64> = sqlx::query_scalar(
+        "INSERT INTO leases (conversation_id, holder, fence, expires_at) VALUES (?1, ?2, 1, ?3)
          ON CONFLICT (conversation_id) DO UPDATE SET
              holder = excluded.holder, fence = fence + 1, expires_at = excluded.expires_at
+         WHERE ?4 IS NULL OR holder = excluded.holder OR expires_at <= ?4
          RETURNING fence",
     )
     .bind(id.0)
     .bind(holder.0.as_slice())
     .bind(expires_at)
-    .fetch_one(tx)
+    .bind(free_at)
+    .fetch_optional(tx)
     .await?;
-    Ok(Lease { conversation_id: id, holder, fence })
+    Ok(fence.map(|fence| Lease { conversation_id: id, holder, fence }))
 }
 
 /// Gives the lease back. Row and fence stay, so that a late write with it is still judged.
@@ -128,9 +130,9 @@ pub(crate) async fn take_over(
     if !crate::conversations::exists(&mut tx, principal, id).await? || !holds(&mut tx, id, condition).await? {
         return Ok(None);
     }
-    let lease = take(&mut tx, id, holder, expires_at).await?;
+    let lease = take(&mut tx, id, holder, expires_at, None).await?;
     tx.commit().await?;
-    Ok::<_, Fault>(Some(lease))
+    Ok(lease)
 }
 
 async fn holds(tx: &mut SqliteConnection, id: ConversationId, condition: Take) -> Outcome<bool> {

@@ -26,14 +26,15 @@ pub(crate) async fn append_question(
 ) -> Outcome<AppendedQuestion> {
     let mut tx = store.begin_durable().await?;
     let below = messages::tip(&mut tx, principal, id).await?.ok_or(StoreError::NoSuchConversation)?;
-    // Also a turn whose process died: it is closed before anything else is appended.
-    if let Some(turn_uid) = leases::running_turn(&mut tx, id).await? {
-        return Err(StoreError::TurnInProgress { turn_uid: Some(turn_uid) }.into());
-    }
     let expires_at = question.at.saturating_add(question.lease_ms);
     let lease = leases::acquire(&mut tx, id, question.holder, question.at, expires_at).await?;
+    // Refused by the index while a turn runs, or was running when its process died: that one is
+    // closed before anything else is appended.
+    let turn_id = match insert_turn(&mut tx, &lease, &question).await {
+        Err(fault) if fault.is_turn_in_progress() => return Err(leases::in_progress(&mut tx, id).await?),
+        inserted => inserted?,
+    };
     refuse_stale(below, question.base_id)?;
-    let turn_id = insert_turn(&mut tx, &lease, &question).await?;
     let place = Place { conversation_id: id, turn_id, below, at: question.at };
     let message = NewMessage {
         uid: question.message_uid,
