@@ -15,8 +15,8 @@ pub(crate) async fn append_chunks(store: &SqliteStore, chunks: Vec<EventChunk>) 
     let mut tx = store.begin_relaxed().await?;
     for chunk in chunks {
         // A turn that is over still takes the events that its owner has left to flush: the fence
-        // has grown as soon as anybody else could have closed it. `done` and the error before it
-        // are never among them: they are rebuilt from the turn's own row.
+        // has grown as soon as anybody else could have closed it. `done`, and the error before it,
+        // may be missing: readers take them from the turn's own row.
         let held: Option<i64> = sqlx::query_scalar(
             "SELECT t.id FROM turns t JOIN leases l ON l.conversation_id = t.conversation_id
              WHERE t.id = ? AND l.conversation_id = ? AND l.holder = ? AND l.fence = ?",

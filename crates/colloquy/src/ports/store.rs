@@ -479,7 +479,8 @@ pub trait Store: Send + Sync {
         page: Page,
     ) -> Result<Vec<ConversationRow>, StoreError>;
 
-    /// Changes name, model or settings, merged in one transaction; unfenced. `None` when there is no such conversation.
+    /// Changes name, model or settings, merged in one transaction; unfenced. `None` when there is
+    /// no such conversation.
     async fn update_conversation(
         &self,
         principal: &Principal,
