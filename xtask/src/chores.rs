@@ -27,12 +27,19 @@ pub(crate) fn ci() -> Result<()> {
     licences::check()?;
     println!("==> engine and model");
     let cache_dir = assets::install()?;
+    step(
+        "Python clients",
+        Command::new("bash").arg("scripts/python-env.sh").env("COLLOQUY_CACHE_DIR", &cache_dir),
+    )?;
     step("tests in the documentation", &mut cargo(["test", "--locked", "--workspace", "--doc", "--quiet"]))?;
     step("tests", tests("default").env("COLLOQUY_CACHE_DIR", cache_dir))
 }
 
 /// The benchmark tables, on an optimised build.
 pub(crate) fn bench() -> Result<()> {
+    step("preparing", &mut cargo(["bench", "--locked", "--package", "colloquy-core", "--bench", "prepare"]))?;
+    step("decoding", &mut cargo(["bench", "--locked", "--package", "colloquy-models", "--bench", "decode"]))?;
+    step("caching", &mut cargo(["bench", "--locked", "--package", "colloquy-models", "--bench", "caching"]))?;
     step("figures", &mut cargo(["bench", "--locked", "--package", "colloquy-server", "--bench", "figures"]))
 }
 

@@ -2,6 +2,7 @@
 //! or of cargo's metadata and returns what it found, as `path:line: what is wrong`.
 
 mod arrows;
+mod behaviours;
 mod clippy_bans;
 mod documents;
 mod sources;
@@ -19,6 +20,7 @@ pub(crate) fn run() -> Result<()> {
     let mut findings = arrows::check(&files::metadata()?);
     findings.extend(sources::check(&files));
     findings.extend(documents::check(&files));
+    findings.extend(behaviours::check(&files)?);
     findings.extend(clippy_bans::check(&files)?);
     for finding in &findings {
         println!("{finding}");

@@ -37,6 +37,9 @@ pub fn no_answer_text(finish_reason: FinishReason) -> &'static str {
     }
 }
 
+/// Asks a model that said nothing for its answer, once.
+pub const NUDGE: &str = "[No answer came. Answer the last message now.]";
+
 /// What a person reads, and the history keeps, when a turn failed.
 pub fn failure_text(failure: &Failure) -> String {
     let text = match failure {
@@ -47,7 +50,7 @@ pub fn failure_text(failure: &Failure) -> String {
             detail.trim().lines().next().unwrap_or_default(),
             ENGINE_LINE_CHARS_MAX,
         ),
-        Failure::Transient { detail } => with_detail(
+        Failure::Transient { detail } | Failure::Busy { detail, .. } => with_detail(
             "The model's server could not be reached or is overloaded. Ask again in a moment",
             detail,
             SERVER_MESSAGE_CHARS_MAX,
@@ -66,6 +69,15 @@ pub fn failure_text(failure: &Failure) -> String {
             "The model said nothing for {waited_s} seconds, so the turn was given up. Ask again, send less \
              at once, or choose a smaller model."
         ),
+        Failure::OffContract { detail } => with_detail(
+            "The model's answer does not have the form that was asked for, also after corrections. \
+             Ask again, or choose a stronger model",
+            detail,
+            SERVER_MESSAGE_CHARS_MAX,
+        ),
+        Failure::ToolLimit { n_steps } => {
+            format!("The model used tools {n_steps} times without coming to an answer. Ask for less at once.")
+        }
         Failure::Internal => return GENERIC_ERROR.to_owned(),
     };
     format!("{ERROR_SENTINEL} {text}")

@@ -68,7 +68,7 @@ impl Kind {
 pub struct Origin {
     /// The installed model, if it was one.
     pub llm_id: Option<LlmId>,
-    /// The wire: `openai` so far.
+    /// The wire, such as `openai` or `anthropic`.
     pub dialect: String,
     /// The model's name on that wire.
     pub model: String,
@@ -83,8 +83,28 @@ pub struct Usage {
     pub prompt_tokens: Option<u32>,
     /// How many of them the engine took from its cache.
     pub reused_tokens: Option<u32>,
+    /// How many of them the engine wrote to a cache that bills for it.
+    pub cache_write_tokens: Option<u32>,
     /// Tokens generated, reasoning included.
     pub output_tokens: Option<u32>,
+}
+
+impl Usage {
+    /// Tokens written to the provider's cache, billed at its write price.
+    pub fn cache_creation(&self) -> u32 {
+        self.cache_write_tokens.unwrap_or(0)
+    }
+
+    /// Tokens read from the cache, billed at its read price.
+    pub fn cache_read(&self) -> u32 {
+        self.reused_tokens.unwrap_or(0)
+    }
+
+    /// Reads over reads and writes, 0.0 to 1.0; 0.0 where there was no cache.
+    pub fn hit_rate(&self) -> f64 {
+        let (read, written) = (f64::from(self.cache_read()), f64::from(self.cache_creation()));
+        if read + written == 0.0 { 0.0 } else { read / (read + written) }
+    }
 }
 
 /// Why a step ended.
@@ -148,28 +168,16 @@ impl Message {
 
     /// The tool calls it makes, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::ToolCall(call) => Some(call),
-            Block::Text(_) | Block::Reasoning(_) | Block::ToolResult(_) => None,
-        })
+        self.blocks.iter().filter_map(Block::as_call)
     }
 
     /// The tool results it carries, in order.
     pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::ToolResult(result) => Some(result),
-            Block::Text(_) | Block::Reasoning(_) | Block::ToolCall(_) => None,
-        })
+        self.blocks.iter().filter_map(Block::as_result)
     }
 }
 
 /// The text blocks of `blocks`, joined without a separator.
 pub fn text_of(blocks: &[Block]) -> String {
-    blocks
-        .iter()
-        .filter_map(|block| match block {
-            Block::Text(text) => Some(text.as_str()),
-            Block::Reasoning(_) | Block::ToolCall(_) | Block::ToolResult(_) => None,
-        })
-        .collect()
+    blocks.iter().filter_map(Block::as_text).collect()
 }

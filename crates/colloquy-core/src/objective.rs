@@ -1,130 +1,113 @@
-//! The objective: the system text of a conversation, and nothing else is system content (I1).
+//! The objective: named slots whose values, in the order they were first put, are the system text
+//! of a conversation and nothing else is (I1; runtime page, "The objective map").
 //!
-//! On a plain turn it is the persona of the model's tier, then the starred messages, then the
-//! custom prompt, joined by single newlines (server reference § 10). The persona is ours. Everything
-//! after it is somebody's text, so its control tokens are broken here, across its seams too.
+//! A key is a place, not content: it never reaches a model. Putting again replaces in place, so a
+//! refresh never reorders the rendered prefix.
 
-use crate::{control_tokens::ControlTokens, prepare::ObjectiveParts};
+use crate::{
+    block::{Block, Skill},
+    tool::ToolDefinition,
+};
 
-/// How capable a model is, by its parameter count; decides how long its persona is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tier {
-    /// Up to 2 billion parameters, or unknown.
-    Tiny,
-    /// Up to 4.
-    Small,
-    /// Under 8.
-    Medium,
-    /// Up to 16.
-    Large,
-    /// Above.
-    Xlarge,
+/// The slot of the legend of the schema notation; derived, see [`crate::head`].
+pub const LEGEND_SLOT: &str = "legend";
+/// The slot of the guidance on tool weights; derived, see [`crate::head`].
+pub const TOOL_WEIGHTS_SLOT: &str = "toolWeights";
+/// Before the name of a tool in the key of its slot.
+pub const TOOL_SLOT_PREFIX: &str = "tool:";
+/// Before the name of a skill in the key of its slot.
+pub const SKILL_SLOT_PREFIX: &str = "skill:";
+
+/// Ordered named slots.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Objective {
+    /// Keys are unique; no value is blank.
+    slots: Vec<(String, Block)>,
 }
 
-impl Tier {
-    /// The tier of a model with that many billions of parameters.
-    pub fn of(param_billions: Option<f64>) -> Self {
-        match param_billions {
-            None => Self::Tiny,
-            Some(billions) if billions <= 2.0 => Self::Tiny,
-            Some(billions) if billions <= 4.0 => Self::Small,
-            Some(billions) if billions < 8.0 => Self::Medium,
-            Some(billions) if billions <= 16.0 => Self::Large,
-            Some(billions) if billions > 16.0 => Self::Xlarge,
-            // Not a number tells as little as no number.
-            Some(_) => Self::Tiny,
+impl Objective {
+    /// Replaces the value of a slot in place, or adds the slot at the end. A blank
+    /// value is ignored.
+    pub fn put(&mut self, key: &str, value: Block) {
+        if is_blank(&value) {
+            return;
+        }
+        match self.slots.iter_mut().find(|(known, _)| known == key) {
+            Some((_, held)) => *held = value,
+            None => self.slots.push((key.to_owned(), value)),
         }
     }
 
-    /// The tier's name in logs and on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tiny => "tiny",
-            Self::Small => "small",
-            Self::Medium => "medium",
-            Self::Large => "large",
-            Self::Xlarge => "xlarge",
-        }
+    /// The value of a slot.
+    pub fn find(&self, key: &str) -> Option<&Block> {
+        self.slots.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    /// Tokens of retrieved text that a model of this tier is given at most.
-    pub fn kb_token_budget(self) -> u32 {
-        match self {
-            Self::Tiny => 400,
-            Self::Small => 700,
-            Self::Medium => 1000,
-            Self::Large => 1400,
-            Self::Xlarge => 2000,
-        }
+    /// Keys and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Block)> {
+        self.slots.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Who the model is asked to be. Each tier says what the one below says, and more: a small
-    /// model follows a short text better than a long one.
-    pub fn persona(self) -> &'static str {
-        match self {
-            Self::Tiny => TINY,
-            Self::Small => SMALL,
-            Self::Medium => MEDIUM,
-            Self::Large | Self::Xlarge => LARGE,
-        }
+    /// Whether there is no slot.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Empties it, derived slots included.
+    pub fn nuke(&mut self) {
+        self.slots.clear();
+    }
+
+    /// The admitted skills, in order; they stand before the system text, not in it.
+    pub fn skills(&self) -> impl Iterator<Item = &Skill> {
+        self.slots
+            .iter()
+            .filter_map(|(_, value)| if let Block::Skill(skill) = value { Some(skill) } else { None })
+    }
+
+    /// The tools that joined the head, in order; they travel as the palette, not in the text.
+    pub fn tools(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.slots
+            .iter()
+            .filter_map(|(_, value)| if let Block::ToolDefinition(tool) = value { Some(tool) } else { None })
+    }
+
+    /// The system text: the values that are text, in order, with a blank line between two.
+    pub fn text(&self) -> String {
+        let texts = self.slots.iter().filter_map(|(_, value)| system_text(value));
+        texts.collect::<Vec<_>>().join("\n\n")
     }
 }
 
-/// Renders the objective of a plain turn.
-pub fn render_objective(parts: &ObjectiveParts<'_>, control_tokens: &ControlTokens) -> String {
-    let theirs = theirs(parts.starred, parts.custom_prompt);
-    let mut text = parts.tier.persona().to_owned();
-    text.push_str(&control_tokens.break_in(&theirs));
-    text
+/// What a value adds to the system text. Pictures, documents, calls, results and reasoning are
+/// said in turns; a slot is no place for them and shows nothing.
+fn system_text(value: &Block) -> Option<&str> {
+    match value {
+        Block::Text(text) | Block::Json(text) => Some(text),
+        Block::Value(value) => Some(&value.shown),
+        Block::ToolDefinition(_)
+        | Block::Image(_)
+        | Block::File(_)
+        | Block::ToolCall(_)
+        | Block::ToolResult(_)
+        | Block::Reasoning(_)
+        | Block::RedactedReasoning(_)
+        | Block::Skill(_) => None,
+    }
 }
 
-/// What follows the persona, each part on a line of its own; empty when there is nothing.
-fn theirs(starred: &[String], custom_prompt: &str) -> String {
-    let mut text = String::new();
-    if !starred.is_empty() {
-        text.push_str(STARRED_HEADING);
-        for point in starred {
-            text.push_str("\n- ");
-            text.push_str(point);
-        }
-    }
-    if !custom_prompt.trim().is_empty() {
-        text.push('\n');
-        text.push_str(custom_prompt);
-    }
-    text
+/// Whether a value would be a slot without anything in it.
+pub(crate) fn is_blank(value: &Block) -> bool {
+    system_text(value).is_some_and(|text| text.trim().is_empty())
 }
 
-const STARRED_HEADING: &str = "\nImportant points from the conversation so far:";
-
-const TINY: &str = concat!(
-    "You are a helpful assistant. ",
-    "Reply in plain sentences, in the language of the user, and stop when the point is made."
-);
-
-const SMALL: &str = concat!(
-    "You are a helpful assistant. ",
-    "Reply in plain sentences, in the language of the user, and stop when the point is made. ",
-    "Give the answer first and its reasons after it. Use a list only where the content is one."
-);
-
-const MEDIUM: &str = concat!(
-    "You are a helpful assistant. ",
-    "Reply in plain sentences, in the language of the user, and stop when the point is made. ",
-    "Give the answer first and its reasons after it. Use a list only where the content is one. ",
-    "Say so when you are not sure or do not know, and never invent a fact, a name or a source. ",
-    "Code that you write is complete: it runs as it stands."
-);
-
-const LARGE: &str = concat!(
-    "You are a helpful assistant. ",
-    "Reply in plain sentences, in the language of the user, and stop when the point is made. ",
-    "Give the answer first and its reasons after it. Use a list only where the content is one. ",
-    "Say so when you are not sure or do not know, and never invent a fact, a name or a source. ",
-    "Code that you write is complete: it runs as it stands. ",
-    "Where informed people differ, or where the answer turns on a detail that was not given, say what it ",
-    "turns on and what follows in each case. Match the depth of the answer to the depth of the question."
-);
+/// Whether two values of a slot are the same to the model.
+pub(crate) fn renders_alike(held: &Block, value: &Block) -> bool {
+    match (system_text(held), system_text(value)) {
+        (Some(held), Some(value)) => held == value,
+        (None, _) | (_, None) => held == value,
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -141,8 +141,15 @@ fn may_stand_together(first: &Message, second: &Message) -> bool {
 fn is_empty(message: &Message) -> bool {
     message.blocks.iter().all(|block| match block {
         Block::Text(text) => text.trim().is_empty(),
-        Block::Reasoning(_) => true,
-        Block::ToolCall(_) | Block::ToolResult(_) => false,
+        Block::Reasoning(_) | Block::RedactedReasoning(_) => true,
+        Block::Value(_)
+        | Block::Json(_)
+        | Block::ToolDefinition(_)
+        | Block::Image(_)
+        | Block::File(_)
+        | Block::ToolCall(_)
+        | Block::ToolResult(_)
+        | Block::Skill(_) => false,
     })
 }
 

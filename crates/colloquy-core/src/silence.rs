@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::prepare::PreparedConversation;
+use crate::{block::Block, prepare::PreparedConversation};
 
 /// Longest silence once the first chunk has arrived.
 pub const BETWEEN_CHUNKS: Duration = Duration::from_secs(120);
@@ -30,9 +30,14 @@ pub fn first_chunk_ceiling(window_tokens: Option<u32>) -> Duration {
 /// An upper bound of the tokens of a prompt: a token is at least one byte, and the template adds
 /// a few to each message.
 pub fn estimated_prompt_tokens(prepared: &PreparedConversation) -> u64 {
-    std::iter::once(&prepared.system)
-        .chain(prepared.turns.iter().map(|turn| &turn.text))
-        .map(|text| text.len() as u64 + TEMPLATE_TOKENS)
+    let tools = prepared.palette.iter().map(|tool| tool.text().len());
+    let skills = prepared.skills.iter().map(|skill| skill.body.len());
+    let turns = prepared.turns.iter().map(|turn| turn.blocks.iter().map(Block::n_bytes).sum());
+    std::iter::once(prepared.system.len())
+        .chain(tools)
+        .chain(skills)
+        .chain(turns)
+        .map(|n_bytes| n_bytes as u64 + TEMPLATE_TOKENS)
         .sum()
 }
 

@@ -12,20 +12,26 @@ mod watched;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use colloquy::ports::{EngineKind, LlmRow, LoadNotice, ModelError, Models, Opened, Overloaded, Ticket};
-use colloquy_core::turn::{Failure, Locality};
+use colloquy::ports::{EngineKind, LlmRow, LoadNotice, ModelError, Models, NotAdmitted, Opened, Ticket};
+use colloquy_core::{
+    seat::ModelSpec,
+    turn::{Failure, Locality},
+};
 use local::Local;
 use remote::{Address, Remote};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
 
-use crate::openai::{HttpClientError, HttpClients};
+pub use crate::queue::WAITING_MAX;
 
-/// How many turns may wait for an engine; the next one is refused.
-pub const WAITING_MAX: usize = 64;
+use crate::{
+    client::{HttpClientError, HttpClients},
+    gguf::{self, GgufError},
+    queue::Place,
+};
 
 /// What [`Engines`] needs to know.
 #[derive(Debug, Clone)]
@@ -58,17 +64,55 @@ impl EnginesConfig {
     }
 }
 
+/// Why a file cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It is not a model that can be run.
+    #[error("failed to read the model at {}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: GgufError,
+    },
+    /// No HTTP client, over which the engine is spoken to.
+    #[error(transparent)]
+    Http(#[from] HttpClientError),
+}
+
 /// The models of this process. Dropping it ends the local engine.
 #[derive(Debug)]
 pub struct Engines {
     local: Arc<Local>,
     remote: Arc<Remote>,
+    /// What answers a conversation that names no model.
+    served: Option<Served>,
     tasks: TaskTracker,
     stop: CancellationToken,
     _stop_on_drop: DropGuard,
 }
 
+/// The one model of a program.
+#[derive(Debug)]
+struct Served {
+    path: PathBuf,
+    spec: Arc<ModelSpec>,
+}
+
 impl Engines {
+    /// Serves one model file to every conversation that names no model; needs a Tokio runtime. The
+    /// file's header is read now, so that a file that is no model is told before anything is asked.
+    pub fn serving(config: EnginesConfig, path: impl Into<PathBuf>) -> Result<Self, ServeError> {
+        let path = path.into();
+        let header = match gguf::read(&path) {
+            Ok(header) => header,
+            Err(source) => return Err(ServeError::Model { path, source }),
+        };
+        let id = header.name.unwrap_or_else(|| local::file_stem(&path));
+        let spec = local::spec(id, Some(header.parameters_billions), header.context_length);
+        Ok(Self { served: Some(Served { path, spec: Arc::new(spec) }), ..Self::new(config)? })
+    }
+
     /// Starts watching for idleness; needs a Tokio runtime.
     pub fn new(config: EnginesConfig) -> Result<Self, HttpClientError> {
         let stop = CancellationToken::new();
@@ -79,20 +123,23 @@ impl Engines {
         let tasks = TaskTracker::new();
         tasks.spawn(Arc::clone(&local).watch_idleness());
         tasks.close();
-        Ok(Self { local, remote, tasks, _stop_on_drop: stop.clone().drop_guard(), stop })
+        Ok(Self { local, remote, served: None, tasks, _stop_on_drop: stop.clone().drop_guard(), stop })
     }
 }
 
 #[async_trait]
 impl Models for Engines {
-    fn admit(&self, llm: &LlmRow) -> Result<Box<dyn Ticket>, Overloaded> {
-        Ok(match &llm.engine {
-            EngineKind::Llama { path } => Box::new(LocalTicket {
-                place: self.local.admit()?,
-                local: Arc::clone(&self.local),
-                path: path.into(),
-            }),
-            EngineKind::OpenAi { base_url, model, api_key_env } => Box::new(RemoteTicket {
+    fn admit(&self, llm: Option<&LlmRow>) -> Result<Box<dyn Ticket>, NotAdmitted> {
+        let Some(llm) = llm else {
+            let Served { path, spec } = self.served.as_ref().ok_or(NotAdmitted::Unbound)?;
+            return self.admit_local(path.clone(), Arc::clone(spec));
+        };
+        match &llm.engine {
+            EngineKind::Llama { path } => {
+                let spec = local::spec(llm.name.clone(), llm.param_size, llm.context_window);
+                self.admit_local(path.into(), Arc::new(spec))
+            }
+            EngineKind::OpenAi { base_url, model, api_key_env } => Ok(Box::new(RemoteTicket {
                 place: self.remote.admit()?,
                 remote: Arc::clone(&self.remote),
                 address: Address {
@@ -100,9 +147,9 @@ impl Models for Engines {
                     model: model.clone(),
                     api_key_env: api_key_env.clone(),
                 },
-                window_tokens: llm.context_window,
-            }),
-        })
+                spec: Arc::new(remote::spec(llm)),
+            })),
+        }
     }
 
     fn allocated_window(&self, llm: &LlmRow) -> Option<u32> {
@@ -119,11 +166,19 @@ impl Models for Engines {
     }
 }
 
+impl Engines {
+    fn admit_local(&self, path: PathBuf, spec: Arc<ModelSpec>) -> Result<Box<dyn Ticket>, NotAdmitted> {
+        let ticket = LocalTicket { place: self.local.admit()?, local: Arc::clone(&self.local), path, spec };
+        Ok(Box::new(ticket))
+    }
+}
+
 /// A place in the queue of the local engine.
 struct LocalTicket {
     local: Arc<Local>,
     path: PathBuf,
-    place: OwnedSemaphorePermit,
+    spec: Arc<ModelSpec>,
+    place: Place,
 }
 
 #[async_trait]
@@ -132,8 +187,12 @@ impl Ticket for LocalTicket {
         Locality::Local
     }
 
+    fn spec(&self) -> Arc<ModelSpec> {
+        Arc::clone(&self.spec)
+    }
+
     async fn open(self: Box<Self>, notices: mpsc::Sender<LoadNotice>) -> Result<Opened, ModelError> {
-        self.local.open(self.place, &self.path, &notices).await
+        self.local.open(self.place, &self.path, &self.spec, &notices).await
     }
 }
 
@@ -141,8 +200,8 @@ impl Ticket for LocalTicket {
 struct RemoteTicket {
     remote: Arc<Remote>,
     address: Address,
-    window_tokens: Option<u32>,
-    place: OwnedSemaphorePermit,
+    spec: Arc<ModelSpec>,
+    place: Place,
 }
 
 #[async_trait]
@@ -151,15 +210,14 @@ impl Ticket for RemoteTicket {
         Locality::Remote
     }
 
-    async fn open(self: Box<Self>, notices: mpsc::Sender<LoadNotice>) -> Result<Opened, ModelError> {
-        let Self { remote, address, window_tokens, place } = *self;
-        remote.open(place, address, window_tokens, &notices).await
+    fn spec(&self) -> Arc<ModelSpec> {
+        Arc::clone(&self.spec)
     }
-}
 
-/// A reader who does not keep up misses a notice, nothing else.
-fn tell(notices: &mpsc::Sender<LoadNotice>, notice: LoadNotice) {
-    let _ = notices.try_send(notice);
+    async fn open(self: Box<Self>, notices: mpsc::Sender<LoadNotice>) -> Result<Opened, ModelError> {
+        let Self { remote, address, spec, place } = *self;
+        remote.open(place, address, spec, &notices).await
+    }
 }
 
 /// An engine that could not be brought up.

@@ -1,37 +1,40 @@
-//! The OpenAI chat-completions dialect: llama-server and every server that speaks its wire.
+//! The OpenAI chat-completions dialect: llama-server and every server that speaks its wire
+//! (runtime reference § 12.2).
 //!
-//! A [`PreparedConversation`](colloquy_core::prepare::PreparedConversation) goes in, chunks come
-//! out; failures are classified here, once. The dialect knows wires and never conversations, and
-//! the key appears in no message, log or `Debug` text.
+//! It knows the wire and never conversations; [`HttpModel`] does the rest. Engines that render a
+//! template get one system message and no two turns of one role in a row, OpenAI gets what was
+//! prepared as it is (I5).
 
-mod answer;
-mod client;
 mod decode;
 mod encode;
-mod error;
-pub mod overflow;
-mod sse;
+mod messages;
+
+pub(crate) use self::decode::ChatReader;
 
 use std::{
     fmt,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use async_trait::async_trait;
-use colloquy::ports::{Model, ModelCall, ModelChunk, ModelError};
-use colloquy_core::{silence, turn::Failure};
-use futures::{StreamExt, stream::BoxStream};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use tokio::time::{Instant, timeout_at};
+use colloquy::ports::{ModelCall, ModelChunk, ModelError};
+use colloquy_core::{seat::ModelSpec, turn::Failure};
+use reqwest::Client;
+use serde_json::{Map, Value};
 
-use self::{
-    answer::Answer,
-    encode::LimitField,
-    error::{Reply, Secret},
+use self::encode::LimitField;
+use crate::{
+    client::HttpClientError,
+    http::{HttpModel, decode::AnswerDecoder},
+    wire::{Framing, Wire, WireRequest},
 };
 
-pub use self::client::{HttpClientError, HttpClients, Unreachable, probe};
+/// One model behind an OpenAI-compatible server.
+///
+/// Keep one per installed model: it remembers which name the server wants for the token limit.
+pub type OpenAi = HttpModel<ChatWire>;
 
 /// Where a model is reached and how its wire differs.
 #[derive(Clone)]
@@ -44,6 +47,21 @@ pub struct Endpoint {
     pub api_key: Option<String>,
     /// Which fields beyond the common ones it understands.
     pub flavor: Flavor,
+    /// Members of the request that this dialect does not send itself, such as `logit_bias`.
+    pub extra: Map<String, Value>,
+}
+
+impl Endpoint {
+    /// A server of which nothing else is known; set what is.
+    pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            base_url: base_url.into(),
+            model: model.into(),
+            api_key: None,
+            flavor: Flavor::Unknown,
+            extra: Map::new(),
+        }
+    }
 }
 
 impl fmt::Debug for Endpoint {
@@ -53,6 +71,7 @@ impl fmt::Debug for Endpoint {
             .field("model", &self.model)
             .field("api_key", &self.api_key.as_ref().map(|_| "[key]"))
             .field("flavor", &self.flavor)
+            .field("extra", &self.extra)
             .finish()
     }
 }
@@ -62,25 +81,53 @@ impl fmt::Debug for Endpoint {
 pub enum Flavor {
     /// llama-server: reports reading, takes repetition settings and its own samplers.
     Llama,
+    /// OpenAI: the newer name of the token limit, turns as they are prepared.
+    OpenAi,
     /// Any other server: the common fields only.
     Unknown,
 }
 
-/// One model behind an OpenAI-compatible server.
-///
-/// Keep one per installed model: it remembers which name the server wants for the token limit.
+impl Flavor {
+    /// Whether a template renders the messages, so that roles must alternate and one system message
+    /// stands at the start.
+    fn renders_template(self) -> bool {
+        match self {
+            Self::Llama | Self::Unknown => true,
+            Self::OpenAi => false,
+        }
+    }
+}
+
+/// The wire to one model.
 #[derive(Debug)]
-pub struct OpenAiModel {
+pub struct ChatWire {
     endpoint: Endpoint,
-    client: reqwest::Client,
-    /// Set once the server has taken a request under the newer name of the limit.
+    spec: Arc<ModelSpec>,
+    /// Whether the token limit goes under its newer name; learnt from a refusal.
     wants_completion_limit: AtomicBool,
 }
 
-impl OpenAiModel {
-    /// Speaks to `endpoint` over `client`, which [`HttpClients`] provides.
-    pub fn new(endpoint: Endpoint, client: reqwest::Client) -> Self {
-        Self { endpoint, client, wants_completion_limit: AtomicBool::new(false) }
+impl HttpModel<ChatWire> {
+    /// Speaks to `endpoint`, whose model can do what `spec` says. Fails when no HTTP client can be
+    /// set up.
+    pub fn new(endpoint: Endpoint, spec: ModelSpec) -> Result<Self, HttpClientError> {
+        let base_url = endpoint.base_url.clone();
+        Self::connect(ChatWire::new(endpoint, Arc::new(spec)), &base_url)
+    }
+
+    /// As [`Self::new`], over `client`, which [`HttpClients`](crate::client::HttpClients) provides.
+    pub fn with_client(endpoint: Endpoint, spec: impl Into<Arc<ModelSpec>>, client: Client) -> Self {
+        Self::over(ChatWire::new(endpoint, spec.into()), client)
+    }
+}
+
+impl ChatWire {
+    pub(crate) fn new(endpoint: Endpoint, spec: Arc<ModelSpec>) -> Self {
+        let wants_completion_limit = match endpoint.flavor {
+            Flavor::OpenAi => true,
+            Flavor::Llama | Flavor::Unknown => false,
+        };
+        Self { endpoint, spec, wants_completion_limit: AtomicBool::new(wants_completion_limit) }
     }
 
     fn limit_field(&self) -> LimitField {
@@ -90,92 +137,62 @@ impl OpenAiModel {
             LimitField::MaxTokens
         }
     }
+}
 
-    /// Sends the call, once more under the other name of the token limit if the server names it.
-    async fn open(&self, call: &ModelCall, deadline: Deadline) -> Result<reqwest::Response, Failure> {
-        let field = self.limit_field();
-        let refused = match self.send(encode::body(call, &self.endpoint, field), deadline).await? {
-            Reply::Stream(response) => return Ok(response),
-            Reply::Refused(refused) => refused,
-        };
-        if field == LimitField::MaxCompletionTokens
-            || call.options.max_tokens.is_none()
-            || !refused.names_limit_field()
-        {
-            return Err(refused.failure);
-        }
-        let other = LimitField::MaxCompletionTokens;
-        match self.send(encode::body(call, &self.endpoint, other), deadline).await? {
-            Reply::Stream(response) => {
-                self.wants_completion_limit.store(true, Ordering::Relaxed);
-                Ok(response)
-            }
-            Reply::Refused(refused) => Err(refused.failure),
-        }
+/// Reads a recorded answer, which may be cut anywhere: the chunks that [`OpenAi`] makes of the same
+/// bytes. A stream that fails, or ends before its answer does, gives its failure alone.
+pub fn read_recorded<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<ModelChunk>, ModelError> {
+    let mut decoder = AnswerDecoder::new(Framing::Sse, ChatReader::default(), None);
+    let mut chunks = Vec::new();
+    for piece in pieces {
+        decoder.push(piece).map_err(ModelError)?;
+        chunks.extend(std::iter::from_fn(|| decoder.pop()));
+    }
+    decoder.end(None).map_err(ModelError)?;
+    chunks.extend(std::iter::from_fn(|| decoder.pop()));
+    Ok(chunks)
+}
+
+impl Wire for ChatWire {
+    type Reader = ChatReader;
+
+    fn name(&self) -> (&'static str, &str) {
+        ("openai", &self.endpoint.model)
     }
 
-    async fn send(&self, body: Vec<u8>, deadline: Deadline) -> Result<Reply, Failure> {
+    fn spec(&self) -> &Arc<ModelSpec> {
+        &self.spec
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
+
+    fn request(&self, call: &ModelCall) -> Result<WireRequest, Failure> {
+        let body = encode::body(call, &self.endpoint, &self.spec, self.limit_field())?;
         let url = format!("{}/chat/completions", self.endpoint.base_url.trim_end_matches('/'));
-        let mut request = self
-            .client
-            .post(url)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream")
-            .body(body);
-        if let Some(key) = &self.endpoint.api_key {
-            request = request.header(AUTHORIZATION, bearer(key)?);
-        }
-        let secret = Secret(self.endpoint.api_key.as_deref());
-        let exchange = async {
-            let response = request.send().await.map_err(|error| error::of_transport(error, secret))?;
-            Ok(error::sort(response, secret).await)
-        };
-        timeout_at(deadline.at, exchange).await.unwrap_or(Err(deadline.missed()))
-    }
-}
-
-#[async_trait]
-impl Model for OpenAiModel {
-    async fn call(
-        &self,
-        call: ModelCall,
-    ) -> Result<BoxStream<'static, Result<ModelChunk, ModelError>>, ModelError> {
-        let prompt_tokens = silence::estimated_prompt_tokens(&call.prepared);
-        let limit = silence::first_chunk_limit(prompt_tokens, call.options.window_tokens);
-        let response = self.open(&call, Deadline::after(limit)).await.map_err(ModelError)?;
-        // The server has spoken, so the wait for the first chunk begins anew.
-        let secret = self.endpoint.api_key.clone();
-        Answer::new(response.bytes_stream(), secret, limit).start().await.map(StreamExt::boxed)
+        let bearer = self.endpoint.api_key.as_ref().map(|key| ("authorization", format!("Bearer {key}")));
+        Ok(WireRequest { url, headers: bearer.into_iter().collect(), body })
     }
 
-    fn name(&self) -> (&'static str, String) {
-        ("openai", self.endpoint.model.clone())
-    }
-}
-
-/// When silence becomes a failure.
-#[derive(Debug, Clone, Copy)]
-struct Deadline {
-    at: Instant,
-    limit: Duration,
-}
-
-impl Deadline {
-    fn after(limit: Duration) -> Self {
-        Self { at: Instant::now() + limit, limit }
+    /// A server that complains about the name under which the token limit was sent gets the other.
+    fn learns_from(&self, status: u16, message: &str, call: &ModelCall) -> bool {
+        let is_about_name =
+            status == 400 && message.contains("max_tokens") && call.options.max_tokens.is_some();
+        is_about_name && !self.wants_completion_limit.swap(true, Ordering::Relaxed)
     }
 
-    fn missed(self) -> Failure {
-        Failure::Silent { waited_s: u32::try_from(self.limit.as_secs()).unwrap_or(u32::MAX) }
+    fn unlearns(&self) {
+        self.wants_completion_limit.store(false, Ordering::Relaxed);
     }
-}
 
-fn bearer(key: &str) -> Result<HeaderValue, Failure> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| Failure::Refused {
-        detail: "the API key holds characters that cannot be sent, such as a line break; set it again".into(),
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
+    fn reader(&self, _call: &ModelCall) -> ChatReader {
+        ChatReader::new(self.endpoint.api_key.clone())
+    }
+
+    fn secret(&self) -> Option<&str> {
+        self.endpoint.api_key.as_deref()
+    }
 }
 
 #[cfg(test)]

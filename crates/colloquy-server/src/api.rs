@@ -10,6 +10,8 @@ pub(crate) mod query;
 pub(crate) mod turn;
 
 use colloquy::stream::StreamError;
+pub(crate) use event::arguments;
+
 use colloquy_core::message::{TimeMs, Uid, Usage};
 use serde::Serialize;
 use time::{OffsetDateTime, format_description::FormatItem, macros::format_description};
@@ -40,7 +42,9 @@ pub(crate) struct UsageJson {
 
 impl From<Usage> for UsageJson {
     fn from(usage: Usage) -> Self {
-        let Usage { predicted_tokens, prompt_tokens, reused_tokens, output_tokens } = usage;
+        // What a cache bills is for programs that pay for one.
+        let Usage { predicted_tokens, prompt_tokens, reused_tokens, output_tokens, cache_write_tokens: _ } =
+            usage;
         Self { predicted_tokens, prompt_tokens, reused_tokens, output_tokens }
     }
 }

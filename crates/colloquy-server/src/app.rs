@@ -13,7 +13,7 @@ use axum::{
     routing::{get, patch, post},
 };
 use colloquy::{Colloquy, ports::Principal};
-use colloquy_models::openai::HttpClients;
+use colloquy_models::client::HttpClients;
 
 use crate::{
     envelope::envelope,

@@ -9,8 +9,8 @@ use colloquy::{
     ports::{Page, Principal, Store, StoreError},
 };
 use colloquy_models::{
+    client::{HttpClientError, HttpClients},
     engines::{Engines, EnginesConfig},
-    openai::{HttpClientError, HttpClients},
 };
 use colloquy_store_sqlite::{Finding, SqliteStore};
 

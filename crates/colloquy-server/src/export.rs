@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use colloquy::ports::{ConversationRow, LlmRow, StoredMessage};
 use colloquy_core::{
     block::Block,
@@ -13,7 +14,7 @@ use colloquy_core::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::{ErrorJson, UsageJson, timestamp, uid};
+use crate::api::{ErrorJson, UsageJson, arguments, timestamp, uid};
 
 /// Version of the JSON form.
 const FORMAT_VERSION: u32 = 1;
@@ -50,7 +51,7 @@ pub(crate) fn markdown(row: &ConversationRow, llm: Option<&LlmRow>, branch: &[St
         text.push_str(&format!("\n## {who}{star}\n\n"));
         for block in &message.blocks {
             if let Block::Reasoning(reasoning) = block {
-                let reasoning = reasoning.trim();
+                let reasoning = reasoning.text.trim();
                 text.push_str(&format!(
                     "<details><summary>Reasoning</summary>\n\n{reasoning}\n\n</details>\n\n"
                 ));
@@ -200,18 +201,97 @@ fn uid_of(branch: &[StoredMessage], id: MessageId) -> Option<String> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum BlockDocument<'a> {
-    Text { text: &'a str },
-    Reasoning { text: &'a str },
-    ToolCall { id: &'a str, name: &'a str, input: &'a Value },
-    ToolResult { call_id: &'a str, text: &'a str, is_error: bool },
+    Text {
+        text: &'a str,
+    },
+    Reasoning {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signature: Option<&'a str>,
+    },
+    RedactedReasoning {
+        data: &'a str,
+    },
+    Value {
+        type_name: &'a str,
+        json: &'a str,
+        shown: &'a str,
+    },
+    Json {
+        json: &'a str,
+    },
+    ToolDefinition {
+        name: &'a str,
+        description: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        schema: Option<&'a str>,
+    },
+    Image {
+        media_type: &'a str,
+        data: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+    },
+    File {
+        media_type: &'a str,
+        data: String,
+        name: &'a str,
+    },
+    /// `input` is for programs, `arguments` what the model wrote.
+    ToolCall {
+        id: &'a str,
+        name: &'a str,
+        input: Value,
+        arguments: &'a str,
+    },
+    ToolResult {
+        call_id: &'a str,
+        text: &'a str,
+        is_error: bool,
+    },
+    Skill {
+        name: &'a str,
+        description: &'a str,
+        body: &'a str,
+    },
 }
 
 impl<'a> From<&'a Block> for BlockDocument<'a> {
     fn from(block: &'a Block) -> Self {
         match block {
             Block::Text(text) => Self::Text { text },
-            Block::Reasoning(text) => Self::Reasoning { text },
-            Block::ToolCall(call) => Self::ToolCall { id: &call.id, name: &call.name, input: &call.input },
+            Block::Reasoning(reasoning) => {
+                Self::Reasoning { text: &reasoning.text, signature: reasoning.signature.as_deref() }
+            }
+            Block::RedactedReasoning(data) => Self::RedactedReasoning { data },
+            Block::Value(value) => {
+                Self::Value { type_name: &value.type_name, json: &value.json, shown: &value.shown }
+            }
+            Block::Json(json) => Self::Json { json },
+            Block::ToolDefinition(tool) => Self::ToolDefinition {
+                name: &tool.name,
+                description: &tool.description,
+                schema: tool.schema.as_deref(),
+            },
+            Block::Image(image) => Self::Image {
+                media_type: &image.media_type,
+                data: BASE64.encode(&image.bytes),
+                description: image.description.as_deref(),
+            },
+            Block::File(file) => Self::File {
+                media_type: &file.media_type,
+                data: BASE64.encode(&file.bytes),
+                name: &file.name,
+            },
+            Block::Skill(skill) => {
+                Self::Skill { name: &skill.name, description: &skill.description, body: &skill.body }
+            }
+            Block::ToolCall(call) => Self::ToolCall {
+                id: &call.id,
+                name: &call.name,
+                input: arguments(&call.input),
+                arguments: &call.input,
+            },
             Block::ToolResult(result) => {
                 Self::ToolResult { call_id: &result.call_id, text: &result.text, is_error: result.is_error }
             }

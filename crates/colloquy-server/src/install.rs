@@ -10,8 +10,8 @@ use std::{
 use colloquy::ports::{EngineKind, NewLlm};
 use colloquy_core::message::TimeMs;
 use colloquy_models::{
+    client::{HttpClients, probe},
     gguf::{self, GgufError},
-    openai::{HttpClients, probe},
 };
 use reqwest::Url;
 

@@ -188,7 +188,9 @@ impl Problem {
             ),
             AskError::TurnInProgress { turn_uid } => Self::turn_in_progress(turn_uid),
             AskError::StaleParent { tip_id } => Self::stale_parent(tip_id),
-            AskError::Overloaded(overloaded) => Self::new(Code::Overloaded, overloaded.to_string()),
+            error @ AskError::Overloaded { .. } => Self::new(Code::Overloaded, error.to_string()),
+            // Seats are declared by programs that embed the library; the server's turns have none.
+            AskError::Undeclared(_) => Self::internal(),
             AskError::ShuttingDown => {
                 Self::new(Code::ShuttingDown, "the server is shutting down; ask again when it is back")
             }

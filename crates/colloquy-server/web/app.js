@@ -57,6 +57,11 @@ function messageView(sender) {
   const thinking = find(".thinking").appendChild(new Text());
   const view = { article, find };
   view.addText = (piece) => text.appendData(piece);
+  /** Takes the answer so far back: it was said on the way to a tool, or is answered anew. */
+  view.withdraw = (to) => {
+    if (to === "thinking") view.addThinking(`${text.data}\n`);
+    text.data = "";
+  };
   view.addThinking = (piece) => {
     find(".reasoning").hidden = false;
     thinking.appendData(piece);
@@ -247,6 +252,12 @@ async function stream(events, text, mine) {
       frame ||= requestAnimationFrame(flush);
       setStatus(event.t === "answer" ? "Answering…" : "Thinking…");
     }
+    if (event.t === "withdraw") {
+      cancelAnimationFrame(frame);
+      flush();
+      view.withdraw(event.to);
+    }
+    if (event.t === "tool_call") setStatus(`Using ${event.name}…`);
     if (event.t === "error") view.fail(event.text, event.raw);
     if (event.t === "progress" || event.t === "memory_reload") showProgress(event);
     if (event.t === "done") ended = true;

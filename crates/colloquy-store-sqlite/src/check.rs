@@ -2,11 +2,17 @@
 //!
 //! Each check is a query for the rows that break it. Nothing is repaired here.
 
-use colloquy::ports::StoreError;
+use colloquy::{
+    ports::StoreError,
+    record::{self, HeadColumns},
+};
 use futures::TryStreamExt;
 use sqlx::SqlitePool;
 
-use crate::fault::{Fault, Outcome};
+use crate::{
+    artifacts,
+    fault::{Fault, Outcome},
+};
 
 /// Something in the store that should not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +24,7 @@ pub struct Finding {
 }
 
 /// What must hold, and the rows for which it does not.
-const CHECKS: [(&str, &str); 12] = [
+const CHECKS: [(&str, &str); 14] = [
     (
         "a parent is in the same conversation, one less deep",
         "SELECT 'message ' || m.id FROM messages m LEFT JOIN messages p ON p.id = m.parent_id
@@ -61,7 +67,7 @@ const CHECKS: [(&str, &str); 12] = [
         "each call of an ended turn has its one result in the message after it",
         "SELECT 'message ' || m.id FROM messages m JOIN turns t ON t.id = m.turn_id,
              json_each(m.blocks, '$.blocks') c
-         WHERE m.kind = 'call' AND t.state = 'over' AND c.value ->> 't' = 'tool_call'
+         WHERE m.kind = 'call' AND t.state = 'over' AND c.value ->> 't' IN ('call', 'tool_call')
          AND 1 <> (SELECT count(*) FROM messages r, json_each(r.blocks, '$.blocks') b
                    WHERE r.parent_id = m.id AND r.kind = 'results'
                    AND b.value ->> 't' = 'tool_result' AND b.value ->> 'id' = c.value ->> 'id')",
@@ -86,6 +92,24 @@ const CHECKS: [(&str, &str); 12] = [
              WHERE v.conversation_id = c.id AND v.version = c.version AND v.tip_id IS c.tip_id))",
     ),
     (
+        "a message of an inbox was delivered by a message of its turn, unless the turn still runs",
+        "SELECT 'turn ' || i.turn_id || ', inbox ' || i.ordinal
+         FROM inbox i JOIN turns t ON t.id = i.turn_id LEFT JOIN messages m ON m.id = i.message_id
+         WHERE (i.message_id IS NOT NULL AND (m.turn_id IS NOT i.turn_id OR m.kind <> 'steer'))
+         OR (i.message_id IS NULL AND t.state = 'over')",
+    ),
+    (
+        "a blob is referred to by something of its principal",
+        "SELECT 'blob ' || lower(hex(b.sha256)) FROM blobs b
+         WHERE NOT EXISTS (
+             SELECT 1 FROM artifacts f JOIN conversations c ON c.id = f.conversation_id
+             WHERE f.sha256 = b.sha256 AND c.principal = b.principal)
+         AND NOT EXISTS (
+             SELECT 1 FROM attachments a JOIN messages m ON m.id = a.message_id
+             JOIN conversations c ON c.id = m.conversation_id
+             WHERE b.sha256 IN (a.sha256, a.text_sha256) AND c.principal = b.principal)",
+    ),
+    (
         "a running turn has a lease",
         "SELECT 'turn ' || t.id FROM turns t LEFT JOIN leases l ON l.conversation_id = t.conversation_id
          WHERE t.state = 'running' AND (l.fence IS NULL OR l.fence < t.fence)",
@@ -95,6 +119,10 @@ const CHECKS: [(&str, &str); 12] = [
 pub(crate) async fn check(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
     let mut findings = file(pool).await?;
     findings.extend(unreadable_messages(pool).await?);
+    findings.extend(unreadable_heads(pool).await?);
+    let unreadable_artifacts = artifacts::unreadable(pool).await?.into_iter();
+    findings
+        .extend(unreadable_artifacts.map(|subject| Finding { check: "every artifact can be read", subject }));
     if !findings.is_empty() {
         // What cannot be read cannot be queried either; these come first.
         return Ok(findings);
@@ -126,10 +154,25 @@ async fn unreadable_messages(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
     let mut rows =
         sqlx::query_as::<_, (i64, String)>("SELECT id, blocks FROM messages ORDER BY id").fetch(pool);
     while let Some((id, blocks)) = rows.try_next().await? {
-        let Err(error) = colloquy::record::decode_blocks(&blocks) else { continue };
+        let Err(error) = record::decode_blocks(&blocks) else { continue };
         let error = StoreError::from(Fault::record(&format!("message {id}"), error));
         findings
             .push(Finding { check: "every message can be read", subject: format!("message {id}: {error}") });
+    }
+    Ok(findings)
+}
+
+async fn unreadable_heads(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut rows = sqlx::query_as::<_, (i64, String, String, String)>(
+        "SELECT conversation_id, objective, palette, seat FROM conversation_heads ORDER BY conversation_id",
+    )
+    .fetch(pool);
+    while let Some((id, objective, palette, seat)) = rows.try_next().await? {
+        let Err(error) = record::decode_head(&HeadColumns { objective, palette, seat }) else { continue };
+        let name = format!("conversation {id}");
+        let error = StoreError::from(Fault::record(&format!("the head of {name}"), error));
+        findings.push(Finding { check: "every head can be read", subject: format!("{name}: {error}") });
     }
     Ok(findings)
 }

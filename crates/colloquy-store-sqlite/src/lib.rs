@@ -6,10 +6,13 @@
 //! three see whole transactions only. Nothing here decides: rows in, rows out, fences checked.
 #![warn(missing_docs)]
 
+mod artifacts;
 mod check;
 mod conversations;
 mod events;
 mod fault;
+mod heads;
+mod inbox;
 mod leases;
 mod llms;
 mod messages;

@@ -18,8 +18,8 @@ use crate::{
 
 macro_rules! message_columns {
     () => {
-        "m.id, m.uid, m.parent_id, m.depth, m.turn_id, m.step, m.kind, m.app_authored, m.compactable,
-         m.created_at, m.redacted_at, m.origin, m.usage, m.blocks"
+        "m.id, m.uid, m.parent_id, m.depth, m.turn_id, m.step, m.role, m.kind, m.app_authored,
+         m.compactable, m.created_at, m.redacted_at, m.origin, m.usage, m.blocks"
     };
 }
 
@@ -53,6 +53,7 @@ pub(crate) struct MessageRow {
     depth: i64,
     turn_id: i64,
     step: i64,
+    role: String,
     kind: String,
     app_authored: bool,
     compactable: bool,
@@ -130,7 +131,7 @@ pub(crate) async fn insert(tx: &mut SqliteConnection, place: Place, new: NewMess
     let id = sqlx::query_scalar(
         "INSERT INTO messages (uid, conversation_id, parent_id, depth, turn_id, step, role, kind,
                                app_authored, compactable, created_at, origin, usage, blocks)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) RETURNING id",
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
     )
     .bind(new.uid.0.as_slice())
     .bind(place.conversation_id.0)
@@ -141,6 +142,7 @@ pub(crate) async fn insert(tx: &mut SqliteConnection, place: Place, new: NewMess
     .bind(record::role_name(new.kind.role()))
     .bind(record::kind_name(new.kind))
     .bind(new.app_authored)
+    .bind(new.compactable)
     .bind(place.at)
     .bind(new.origin.as_ref().map(record::encode_origin))
     .bind(record::encode_usage(new.usage, new.finish_reason))
@@ -156,7 +158,7 @@ pub(crate) async fn insert(tx: &mut SqliteConnection, place: Place, new: NewMess
         step: new.step,
         kind: new.kind,
         app_authored: new.app_authored,
-        compactable: true,
+        compactable: new.compactable,
         blocks: new.blocks,
         origin: new.origin,
         usage: new.usage,
@@ -169,7 +171,7 @@ pub(crate) async fn insert(tx: &mut SqliteConnection, place: Place, new: NewMess
 /// Which rows of a branch are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// What people are shown: not the questions that the program asked itself.
+    /// What people are shown: not what the program asked or told the model itself.
     Shown,
     /// All of them.
     All,
@@ -187,15 +189,17 @@ pub(crate) async fn list(
     let Some(tip_id) = tip_id(&mut tx, principal, id).await? else { return Ok(None) };
     // The walk stops as soon as the page is full. CROSS JOIN keeps it the outer loop.
     let rows: Vec<StoredRow> = sqlx::query_as(select_stored!(
-        "WITH RECURSIVE branch (id, parent_id, listed) AS (
-             SELECT id, parent_id, redacted_at IS NULL AND (?4 OR NOT (app_authored AND kind = 'question'))
-             FROM messages WHERE id = ?1
+        "WITH RECURSIVE branch (id, parent_id, redacted_at, app_authored, kind) AS (
+             SELECT id, parent_id, redacted_at, app_authored, kind FROM messages WHERE id = ?1
              UNION ALL
-             SELECT m.id, m.parent_id,
-                    m.redacted_at IS NULL AND (?4 OR NOT (m.app_authored AND m.kind = 'question'))
+             SELECT m.id, m.parent_id, m.redacted_at, m.app_authored, m.kind
              FROM branch CROSS JOIN messages m ON m.id = branch.parent_id
          ),
-         page (id) AS (SELECT id FROM branch WHERE listed AND id < ?2 LIMIT ?3)",
+         page (id) AS (
+             SELECT id FROM branch
+             WHERE redacted_at IS NULL AND id < ?2
+             AND (?4 OR NOT (kind = 'announcement' OR (app_authored AND kind IN ('question', 'steer'))))
+             LIMIT ?3)",
         "FROM page CROSS JOIN messages m ON m.id = page.id",
         "ORDER BY m.depth"
     ))
@@ -336,6 +340,8 @@ fn stored_message(row: StoredRow) -> Outcome<StoredMessage> {
 fn message(row: MessageRow) -> Outcome<Message> {
     let name = format!("message {}", row.id);
     let in_row = |error| Fault::record(&name, error);
+    let kind = record::kind_from_name(&row.kind).map_err(in_row)?;
+    record::check_role(kind, &row.role).map_err(in_row)?;
     let (usage, finish_reason) =
         row.usage.as_deref().map(record::decode_usage).transpose().map_err(in_row)?.unwrap_or_default();
     Ok(Message {
@@ -345,7 +351,7 @@ fn message(row: MessageRow) -> Outcome<Message> {
         depth: narrowed(&name, row.depth)?,
         turn_id: TurnId(row.turn_id),
         step: narrowed(&name, row.step)?,
-        kind: record::kind_from_name(&row.kind).map_err(in_row)?,
+        kind,
         app_authored: row.app_authored,
         compactable: row.compactable,
         blocks: record::decode_blocks(&row.blocks).map_err(in_row)?,

@@ -11,7 +11,7 @@ use sqlx::{FromRow, SqliteConnection};
 use crate::{
     SqliteStore, events,
     fault::{Fault, Outcome},
-    messages, narrowed, tool_runs, uid,
+    inbox, messages, narrowed, tool_runs, uid,
 };
 
 /// Until the commit counts them, the last event is the last one that was flushed.
@@ -109,6 +109,7 @@ async fn open_turn(tx: &mut SqliteConnection, row: OpenRow) -> Outcome<OpenTurn>
         llm_id: row.llm_id.map(LlmId),
         messages: messages::branch(tx, row.tip_id).await?,
         tool_runs: tool_runs::of_turn(tx, turn.id).await?,
+        inbox: inbox::undelivered(tx, turn.id).await?,
         events: events::of_turn(tx, turn.id).await?,
         turn,
     })

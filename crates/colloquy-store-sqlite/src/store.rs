@@ -3,13 +3,17 @@
 use async_trait::async_trait;
 use colloquy::ports::{
     AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EventChunk, Lease, LlmRow,
-    NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
+    NewConversation, NewLlm, OpenTurn, Page, Principal, Question, StepCommit, Store, StoreError, StoredHead,
     StoredMessage, Take, ToolRun, TurnRow, View,
 };
-use colloquy_core::message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid};
+use colloquy_core::{
+    artifact::Artifact,
+    block::Block,
+    message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid},
+};
 
 use crate::{
-    SqliteStore, conversations, events, leases, llms,
+    SqliteStore, artifacts, conversations, events, heads, inbox, leases, llms,
     messages::{self, Rows},
     open_turns, tool_runs, turns,
 };
@@ -128,12 +132,35 @@ impl Store for SqliteStore {
         &self,
         principal: &Principal,
         lease: &Lease,
+        step: StepCommit,
+    ) -> Result<Vec<Message>, StoreError> {
+        Ok(turns::append_step(self, principal, lease, step).await?)
+    }
+
+    async fn accept_steer(
+        &self,
+        principal: &Principal,
+        lease: &Lease,
         turn_id: TurnId,
-        parent_id: MessageId,
-        message: NewMessage,
-        at: TimeMs,
-    ) -> Result<Message, StoreError> {
-        Ok(turns::append_step(self, principal, lease, turn_id, parent_id, message, at).await?)
+        blocks: Vec<Block>,
+    ) -> Result<u32, StoreError> {
+        Ok(inbox::accept(self, principal, lease, turn_id, &blocks).await?)
+    }
+
+    async fn load_head(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+    ) -> Result<Option<StoredHead>, StoreError> {
+        Ok(heads::load(self, principal, id).await?)
+    }
+
+    async fn load_artifacts(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+    ) -> Result<Vec<Artifact>, StoreError> {
+        Ok(artifacts::load(self, principal, id).await?)
     }
 
     async fn commit_turn(
@@ -163,8 +190,9 @@ impl Store for SqliteStore {
         principal: &Principal,
         lease: &Lease,
         run: ToolRun,
+        artifacts: Vec<Artifact>,
     ) -> Result<(), StoreError> {
-        Ok(tool_runs::finish(self, principal, lease, run).await?)
+        Ok(tool_runs::finish(self, principal, lease, run, artifacts).await?)
     }
 
     async fn renew_leases(&self, leases: Vec<Lease>, expires_at: TimeMs) -> Result<Vec<Lease>, StoreError> {

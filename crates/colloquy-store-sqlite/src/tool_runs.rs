@@ -5,11 +5,11 @@ use colloquy::{
     ports::{Lease, Principal, ToolRun},
     record,
 };
-use colloquy_core::message::TurnId;
+use colloquy_core::{artifact::Artifact, message::TurnId};
 use sqlx::{FromRow, SqliteConnection};
 
 use crate::{
-    SqliteStore,
+    SqliteStore, artifacts,
     fault::{Fault, Outcome},
     leases, narrowed, turns,
 };
@@ -49,10 +49,12 @@ pub(crate) async fn finish(
     principal: &Principal,
     lease: &Lease,
     run: ToolRun,
+    artifacts: Vec<Artifact>,
 ) -> Outcome<()> {
     let mut tx = store.begin_durable().await?;
     leases::check(&mut tx, principal, lease).await?;
     turns::check_running(&mut tx, lease, run.turn_id).await?;
+    artifacts::save(&mut tx, principal, lease.conversation_id, &artifacts).await?;
     upsert(&mut tx, &run).await?;
     tx.commit().await?;
     Ok(())

@@ -4,16 +4,18 @@
 //! what it adds: nothing here reads or rewrites more of a branch than its tip.
 
 use colloquy::{
-    ports::{AppendedQuestion, Commit, Committed, Lease, NewMessage, Principal, Question, StoreError},
+    ports::{
+        AppendedQuestion, Commit, Committed, Lease, NewMessage, Principal, Question, StepCommit, StoreError,
+    },
     record,
 };
-use colloquy_core::message::{ConversationId, Kind, Message, MessageId, TimeMs, TurnId};
+use colloquy_core::message::{ConversationId, Kind, Message, MessageId, TurnId};
 use sqlx::SqliteConnection;
 
 use crate::{
-    SqliteStore, conversations, events,
+    SqliteStore, artifacts, conversations, events,
     fault::Outcome,
-    leases,
+    heads, inbox, leases,
     messages::{self, Place, Tip},
     stored,
 };
@@ -35,8 +37,12 @@ pub(crate) async fn append_question(
         inserted => inserted?,
     };
     refuse_stale(below, question.base_id)?;
+    artifacts::save(&mut tx, principal, id, &question.artifacts).await?;
+    if let Some(head) = &question.head {
+        heads::save(&mut tx, id, head).await?;
+    }
     let place = Place { conversation_id: id, turn_id, below, at: question.at };
-    let message = NewMessage {
+    let asked = NewMessage {
         uid: question.message_uid,
         step: 0,
         kind: Kind::Question,
@@ -45,8 +51,11 @@ pub(crate) async fn append_question(
         origin: None,
         usage: None,
         finish_reason: None,
+        compactable: true,
+        inbox_ordinal: None,
     };
-    let message = messages::insert(&mut tx, place, message).await?;
+    let mut before = append(&mut tx, place, question.before.into_iter().chain([asked])).await?;
+    let message = before.pop().expect("BUG: the question itself was appended");
     sqlx::query("UPDATE turns SET question_id = ? WHERE id = ?")
         .bind(message.id.0)
         .bind(turn_id.0)
@@ -54,27 +63,45 @@ pub(crate) async fn append_question(
         .await?;
     let version = conversations::advance(&mut tx, id, turn_id, message.id, question.at).await?;
     tx.commit().await?;
-    Ok(AppendedQuestion { lease, turn_id, message, version })
+    Ok(AppendedQuestion { lease, turn_id, before, message, version })
 }
 
 pub(crate) async fn append_step(
     store: &SqliteStore,
     principal: &Principal,
     lease: &Lease,
-    turn_id: TurnId,
-    parent_id: MessageId,
-    message: NewMessage,
-    at: TimeMs,
-) -> Outcome<Message> {
+    step: StepCommit,
+) -> Outcome<Vec<Message>> {
+    let StepCommit { turn_id, parent_id, messages: new, at } = step;
     let mut tx = store.begin_durable().await?;
     leases::check(&mut tx, principal, lease).await?;
     check_running(&mut tx, lease, turn_id).await?;
     let below = tip_at(&mut tx, principal, lease, parent_id).await?;
     let place = Place { conversation_id: lease.conversation_id, turn_id, below, at };
-    let message = messages::insert(&mut tx, place, message).await?;
-    conversations::advance(&mut tx, lease.conversation_id, turn_id, message.id, at).await?;
+    let appended = append(&mut tx, place, new).await?;
+    let tip_id = appended.last().map_or(parent_id, |message| message.id);
+    conversations::advance(&mut tx, lease.conversation_id, turn_id, tip_id, at).await?;
     tx.commit().await?;
-    Ok(message)
+    Ok(appended)
+}
+
+/// Appends messages one below the other, and notes which of the inbox they deliver.
+async fn append(
+    tx: &mut SqliteConnection,
+    mut place: Place,
+    new: impl IntoIterator<Item = NewMessage>,
+) -> Outcome<Vec<Message>> {
+    let mut appended = Vec::new();
+    for message in new {
+        let ordinal = message.inbox_ordinal;
+        let message = messages::insert(tx, place, message).await?;
+        if let Some(ordinal) = ordinal {
+            inbox::deliver(tx, place.turn_id, ordinal, message.id).await?;
+        }
+        place.below = Some(Tip { id: message.id, depth: message.depth });
+        appended.push(message);
+    }
+    Ok(appended)
 }
 
 pub(crate) async fn commit(
@@ -87,14 +114,9 @@ pub(crate) async fn commit(
     let mut tx = store.begin_durable().await?;
     leases::check(&mut tx, principal, lease).await?;
     check_running(&mut tx, lease, turn_id).await?;
-    let mut below = tip_at(&mut tx, principal, lease, parent_id).await?;
-    let mut committed = Vec::with_capacity(new.len());
-    for message in new {
-        let place = Place { conversation_id: lease.conversation_id, turn_id, below, at };
-        let message = messages::insert(&mut tx, place, message).await?;
-        below = Some(Tip { id: message.id, depth: message.depth });
-        committed.push(message);
-    }
+    let below = tip_at(&mut tx, principal, lease, parent_id).await?;
+    let place = Place { conversation_id: lease.conversation_id, turn_id, below, at };
+    let committed = append(&mut tx, place, new).await?;
     events::append(&mut tx, turn_id, first_seq, &tail).await?;
     // What was started and never finished will not be: its process is done with it.
     sqlx::query(
@@ -114,7 +136,7 @@ pub(crate) async fn commit(
     .bind(turn_id.0)
     .execute(&mut *tx)
     .await?;
-    let tip_id = below.map_or(parent_id, |tip| tip.id);
+    let tip_id = committed.last().map_or(parent_id, |message| message.id);
     let version = conversations::advance(&mut tx, lease.conversation_id, turn_id, tip_id, at).await?;
     leases::release(&mut tx, lease).await?;
     tx.commit().await?;

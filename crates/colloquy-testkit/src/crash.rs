@@ -9,10 +9,14 @@ use std::sync::{
 use async_trait::async_trait;
 use colloquy::ports::{
     AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EventChunk, Lease, LlmRow,
-    NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
+    NewConversation, NewLlm, OpenTurn, Page, Principal, Question, StepCommit, Store, StoreError, StoredHead,
     StoredMessage, Take, ToolRun, TurnRow, View,
 };
-use colloquy_core::message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid};
+use colloquy_core::{
+    artifact::Artifact,
+    block::Block,
+    message::{ConversationId, LlmId, Message, MessageId, TimeMs, TurnId, Uid},
+};
 
 use crate::gate::Gate;
 
@@ -106,12 +110,14 @@ forward! {
     load_view(principal: &Principal, id: ConversationId) -> Option<View>;
     set_star(principal: &Principal, id: MessageId, starred_at: Option<TimeMs>) -> Option<ConversationId>;
     append_question(principal: &Principal, id: ConversationId, question: Question) -> AppendedQuestion;
-    append_step(principal: &Principal, lease: &Lease, turn_id: TurnId, parent_id: MessageId, message: NewMessage,
-        at: TimeMs) -> Message;
+    append_step(principal: &Principal, lease: &Lease, step: StepCommit) -> Vec<Message>;
+    accept_steer(principal: &Principal, lease: &Lease, turn_id: TurnId, blocks: Vec<Block>) -> u32;
+    load_head(principal: &Principal, id: ConversationId) -> Option<StoredHead>;
+    load_artifacts(principal: &Principal, id: ConversationId) -> Vec<Artifact>;
     commit_turn(principal: &Principal, lease: &Lease, commit: Commit) -> Committed;
     append_events(chunks: Vec<EventChunk>) -> Vec<TurnId>;
     start_tool_runs(principal: &Principal, lease: &Lease, runs: Vec<ToolRun>) -> ();
-    finish_tool_run(principal: &Principal, lease: &Lease, run: ToolRun) -> ();
+    finish_tool_run(principal: &Principal, lease: &Lease, run: ToolRun, artifacts: Vec<Artifact>) -> ();
     renew_leases(leases: Vec<Lease>, expires_at: TimeMs) -> Vec<Lease>;
     take_lease(principal: &Principal, id: ConversationId, take: Take, holder: Uid, expires_at: TimeMs) -> Option<Lease>;
     find_turn(principal: &Principal, id: ConversationId, turn_uid: Uid) -> Option<TurnRow>;

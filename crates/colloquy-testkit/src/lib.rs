@@ -3,6 +3,7 @@
 //! For development only; nothing that is shipped depends on it.
 #![warn(missing_docs)]
 
+pub mod billing;
 pub mod crash;
 pub mod gate;
 mod lock;

@@ -2,11 +2,12 @@
 
 /// Panics unless each request, up to the end of its messages, is a byte prefix of the next one.
 ///
-/// A request is the body of a chat-completions call whose first member is `messages`.
+/// A request is the JSON body of a call in any wire: all that stands before the end of its list of
+/// `messages` (`input`, on the Responses API) must stay, whatever it is.
 #[track_caller]
 pub fn assert_prefix_stable(requests: &[Vec<u8>]) {
     for (index, pair) in requests.windows(2).enumerate() {
-        let (before, after) = (messages_of(&pair[0]), messages_of(&pair[1]));
+        let (before, after) = (up_to_last_message(&pair[0]), up_to_last_message(&pair[1]));
         let n_common = before.iter().zip(after).take_while(|(a, b)| a == b).count();
         assert!(
             n_common == before.len(),
@@ -21,29 +22,48 @@ pub fn assert_prefix_stable(requests: &[Vec<u8>]) {
 
 /// A request up to its last message: everything before the bracket that closes the list.
 #[track_caller]
-fn messages_of(request: &[u8]) -> &[u8] {
-    const OPENING: &[u8] = br#"{"messages":["#;
-    assert!(
-        request.starts_with(OPENING),
-        "a request must begin with its messages, but begins with {}",
-        excerpt(request, 0)
-    );
-    let mut depth = 1;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (offset, byte) in request[OPENING.len()..].iter().enumerate() {
+fn up_to_last_message(request: &[u8]) -> &[u8] {
+    let mut depth = 0_usize;
+    let mut string_start = None;
+    let mut is_escaped = false;
+    // The last string outside of any value but the body's, which is the name before a value.
+    let mut name: &[u8] = b"";
+    let mut is_in_messages = false;
+    for (offset, byte) in request.iter().enumerate() {
+        if let Some(start) = string_start {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => {
+                    string_start = None;
+                    if depth == 1 {
+                        name = &request[start..offset];
+                    }
+                }
+                _ => {}
+            }
+            continue;
+        }
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => depth += 1,
-            b']' | b'}' if !in_string => depth -= 1,
+            b'"' => string_start = Some(offset + 1),
+            b'[' | b'{' => {
+                is_in_messages |= depth == 1 && *byte == b'[' && matches!(name, b"messages" | b"input");
+                depth += 1;
+            }
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                if is_in_messages && depth == 1 {
+                    return &request[..offset];
+                }
+            }
             _ => {}
         }
-        if depth == 0 {
-            return &request[..OPENING.len() + offset];
-        }
     }
+    assert!(
+        is_in_messages,
+        "a request must hold a list of messages or input, but is {}",
+        excerpt(request, 0)
+    );
     panic!("the messages of a request do not end: {}", excerpt(request, request.len()));
 }
 

@@ -2,9 +2,12 @@
 //!
 //! Each call takes the next script. Every call is recorded with what became of it, so a test can
 //! compare what the model saw and see whether a stop reached it. A call behaves as a real dialect
-//! does: it returns with its first chunk, and a failure before that is the call's own.
+//! does: it returns with its first chunk, and a failure before that is the call's own. What a real
+//! server would refuse to read is refused here too, and the test fails for it.
 
+mod check;
 mod log;
+mod model;
 mod script;
 
 use std::{
@@ -13,33 +16,32 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    thread,
 };
 
 use async_trait::async_trait;
-use colloquy::ports::{
-    LlmRow, LoadNotice, Model, ModelCall, ModelChunk, ModelError, Models, Opened, Overloaded, Ticket,
-};
-use colloquy_core::{
-    control_tokens::ControlTokens,
-    turn::{Failure, Locality},
-};
-use futures::{
-    StreamExt,
-    stream::{self, BoxStream},
-};
+use colloquy::ports::{LlmRow, LoadNotice, ModelError, Models, NotAdmitted, Opened, Ticket};
+use colloquy_core::{control_tokens::ControlTokens, seat::ModelSpec, turn::Locality};
 use tokio::sync::mpsc;
 
 use crate::lock::lock;
 
-use self::log::{CallGuard, CallLog};
+use self::{log::CallLog, model::ScriptedModel};
 
 pub(crate) use self::script::split_words;
 pub use self::{
     log::{CallEnd, RecordedCall},
-    script::{Opening, Script, Step},
+    script::{Chooser, Opening, Script, Step},
 };
 
-/// Every model of a test. Clones share everything.
+/// Every model of a test, for turns that name one and turns that name none. Clones share
+/// everything.
+///
+/// # Panics
+///
+/// When it is dropped after a model was shown what no real one takes (a call without its result
+/// right after it, a result without its call, an assistant turn in the first or last place or
+/// behind another one), so that the test fails whatever the code under test made of the refusal.
 #[derive(Debug, Clone)]
 pub struct ScriptedModels {
     shared: Arc<Shared>,
@@ -48,12 +50,14 @@ pub struct ScriptedModels {
 #[derive(Debug)]
 struct Shared {
     locality: Locality,
-    window_tokens: Option<u32>,
+    spec: Mutex<Arc<ModelSpec>>,
     control_tokens: Arc<ControlTokens>,
     scripts: Mutex<VecDeque<Script>>,
     openings: Mutex<VecDeque<Opening>>,
     /// How many wait already, when the queue is to be full.
     overloaded: Mutex<Option<usize>>,
+    /// What was wrong with the first request that no real model takes.
+    fault: Mutex<Option<String>>,
     n_tickets: AtomicUsize,
     n_holds: AtomicUsize,
     is_shut_down: AtomicBool,
@@ -72,13 +76,15 @@ impl ScriptedModels {
         window_tokens: Option<u32>,
         scripts: impl IntoIterator<Item = Script>,
     ) -> Self {
+        let spec = ModelSpec { context_window: window_tokens, ..ModelSpec::default() };
         let shared = Shared {
             locality,
-            window_tokens,
+            spec: Mutex::new(Arc::new(spec)),
             control_tokens: Arc::new(ControlTokens::KnownMarkers),
             scripts: Mutex::new(scripts.into_iter().collect()),
             openings: Mutex::default(),
             overloaded: Mutex::default(),
+            fault: Mutex::default(),
             n_tickets: AtomicUsize::new(0),
             n_holds: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
@@ -90,6 +96,11 @@ impl ScriptedModels {
     /// Adds a script behind those that are left.
     pub fn push(&self, script: Script) {
         lock(&self.shared.scripts).push_back(script);
+    }
+
+    /// What the model can do, from the next ticket on; its window included.
+    pub fn set_spec(&self, spec: ModelSpec) {
+        *lock(&self.shared.spec) = Arc::new(spec);
     }
 
     /// What the next opening of the engine does that has nothing planned; without it, it is ready.
@@ -128,17 +139,30 @@ impl ScriptedModels {
     }
 }
 
+impl Drop for ScriptedModels {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        if let Some(fault) = lock(&self.shared.fault).as_ref() {
+            panic!("a scripted model was shown what no model takes: {fault}");
+        }
+    }
+}
+
 #[async_trait]
 impl Models for ScriptedModels {
-    fn admit(&self, _llm: &LlmRow) -> Result<Box<dyn Ticket>, Overloaded> {
+    fn admit(&self, _llm: Option<&LlmRow>) -> Result<Box<dyn Ticket>, NotAdmitted> {
         if let Some(waiting) = *lock(&self.shared.overloaded) {
-            return Err(Overloaded { waiting });
+            return Err(NotAdmitted::Overloaded { waiting });
         }
-        Ok(Box::new(ScriptedTicket { place: Counted::new(&self.shared, |shared| &shared.n_tickets) }))
+        let spec = Arc::clone(&lock(&self.shared.spec));
+        let place = Counted::new(&self.shared, |shared| &shared.n_tickets);
+        Ok(Box::new(ScriptedTicket { place, spec }))
     }
 
     fn allocated_window(&self, _llm: &LlmRow) -> Option<u32> {
-        self.shared.window_tokens
+        lock(&self.shared.spec).context_window
     }
 
     async fn shut_down(&self) {
@@ -148,12 +172,17 @@ impl Models for ScriptedModels {
 
 struct ScriptedTicket {
     place: Counted,
+    spec: Arc<ModelSpec>,
 }
 
 #[async_trait]
 impl Ticket for ScriptedTicket {
     fn locality(&self) -> Locality {
         self.place.shared.locality
+    }
+
+    fn spec(&self) -> Arc<ModelSpec> {
+        Arc::clone(&self.spec)
     }
 
     async fn open(self: Box<Self>, notices: mpsc::Sender<LoadNotice>) -> Result<Opened, ModelError> {
@@ -170,73 +199,11 @@ impl Ticket for ScriptedTicket {
             return Err(ModelError(failure));
         }
         Ok(Opened {
-            model: Arc::new(ScriptedModel { shared: Arc::clone(shared) }),
-            window_tokens: shared.window_tokens,
+            model: Arc::new(ScriptedModel::new(shared)),
+            spec: Arc::clone(&self.spec),
             control_tokens: Arc::clone(&shared.control_tokens),
             hold: Box::new(Counted::new(shared, |shared| &shared.n_holds)),
         })
-    }
-}
-
-struct ScriptedModel {
-    shared: Arc<Shared>,
-}
-
-#[async_trait]
-impl Model for ScriptedModel {
-    async fn call(
-        &self,
-        call: ModelCall,
-    ) -> Result<BoxStream<'static, Result<ModelChunk, ModelError>>, ModelError> {
-        let guard = self.shared.log.begin(call);
-        let script = lock(&self.shared.scripts).pop_front().unwrap_or_else(|| {
-            let detail = "the test's script has no further call".into();
-            Script::new().then(Step::Fail(Failure::Refused { detail }))
-        });
-        let mut answer = Playing { steps: script.into_steps(), guard };
-        let first = answer.next().await.transpose()?;
-        let rest = stream::unfold(answer, |mut answer| async move {
-            let item = answer.next().await?;
-            Some((item, answer))
-        });
-        Ok(stream::iter(first.map(Ok)).chain(rest).boxed())
-    }
-
-    fn name(&self) -> (&'static str, String) {
-        ("scripted", "scripted-model".into())
-    }
-}
-
-/// A script that is being followed. Dropped before its end, it is recorded as dropped.
-struct Playing {
-    steps: VecDeque<Step>,
-    guard: CallGuard,
-}
-
-impl Playing {
-    async fn next(&mut self) -> Option<Result<ModelChunk, ModelError>> {
-        loop {
-            match self.steps.pop_front() {
-                Some(Step::Text(text)) => return Some(Ok(ModelChunk::Text(text))),
-                Some(Step::Reasoning(text)) => return Some(Ok(ModelChunk::Reasoning(text))),
-                Some(Step::Reading { done, total }) => {
-                    return Some(Ok(ModelChunk::Reading { done, total }));
-                }
-                Some(Step::Pause(gate)) => gate.pass().await,
-                Some(Step::Hang) => std::future::pending().await,
-                Some(Step::End { finish_reason, usage }) => {
-                    self.steps.clear();
-                    self.guard.end(CallEnd::Ended);
-                    return Some(Ok(ModelChunk::End { finish_reason, usage }));
-                }
-                Some(Step::Fail(failure)) => {
-                    self.steps.clear();
-                    self.guard.end(CallEnd::Failed);
-                    return Some(Err(ModelError(failure)));
-                }
-                None => return None,
-            }
-        }
     }
 }
 

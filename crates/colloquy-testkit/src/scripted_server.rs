@@ -1,10 +1,14 @@
-//! An OpenAI-compatible server that follows a script, on a free loopback port.
+//! A model server that follows a script, on a free loopback port, in the wire of each request.
 //!
-//! Its stream has the events of llama-server's, in the same order and with the same members. It
-//! records requests as raw bytes, and answers whose client left before their end. For tests of the
-//! wire, and for measuring what Colloquy adds to a model.
+//! Chat completions have the events of llama-server's stream, in the same order and with the same
+//! members; the Responses API, Anthropic Messages and Bedrock Converse have those that their
+//! services publish. It records requests as raw bytes, and answers whose client left before their
+//! end. For tests of the wires, and for measuring what Colloquy adds to a model.
 
+mod frame;
+mod play;
 mod reply;
+mod wire;
 
 use std::{
     collections::VecDeque,
@@ -17,7 +21,7 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderName, StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::get,
     serve::ListenerExt,
@@ -26,7 +30,12 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 use crate::lock::lock;
 
-pub use self::reply::{Frame, Reply, StreamPlan, WireUsage};
+use self::wire::{Form, Wire};
+
+pub use self::{
+    frame::{Frame, WireError, WireUsage},
+    reply::{Reply, StreamPlan},
+};
 
 /// A running server. It stops listening when this is dropped.
 #[derive(Debug)]
@@ -39,12 +48,19 @@ pub struct ScriptedServer {
 /// A request as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireRequest {
-    /// Its path.
+    /// Its path, percent-encoded as it came.
     pub path: String,
-    /// Its `Authorization` header.
-    pub authorization: Option<String>,
+    /// Its headers by their names in lower case, in no particular order.
+    pub headers: Vec<(String, String)>,
     /// Its body, byte for byte.
     pub body: Vec<u8>,
+}
+
+impl WireRequest {
+    /// The first value of the header with that name, in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
 }
 
 #[derive(Debug)]
@@ -82,7 +98,7 @@ impl ScriptedServer {
         let router = Router::new()
             .route("/health", get(|| async { r#"{"status":"ok"}"# }))
             .route("/v1/models", get(models))
-            .fallback(complete)
+            .fallback(answer)
             .with_state(Arc::clone(&shared));
         let counted = Arc::clone(&shared);
         let listener = listener.tap_io(move |connection| {
@@ -97,9 +113,14 @@ impl ScriptedServer {
         Ok(Self { address, shared, listening })
     }
 
-    /// The address under which `/chat/completions` lies.
+    /// The address under which `/chat/completions`, `/responses` and `/messages` lie.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.origin())
+    }
+
+    /// The address under which `/v1/messages` and `/model/{id}/converse-stream` lie.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Where it listens.
@@ -153,41 +174,87 @@ async fn models() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn complete(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
-    let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let request = WireRequest {
-        path: uri.path().to_owned(),
-        authorization: authorization.map(String::from),
-        body: body.to_vec(),
-    };
+async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let spoken = Wire::of(uri.path(), &body);
     // Taken before the request is recorded, so that a test that saw it knows its reply is taken.
-    let reply = lock(&shared.replies).pop_front().or_else(|| shared.standing.clone());
+    let reply = shared.next_reply(spoken);
     let guard = AnswerGuard { shared: Arc::clone(&shared), is_whole: false };
+    let request = recorded(&uri, &headers, &body);
     shared.seen.send_modify(|seen| seen.requests.push(request));
-    match reply {
-        Some(Reply::Stream(plan)) => {
-            let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
-            (headers, Body::from_stream(plan.play(guard))).into_response()
-        }
-        Some(Reply::Document { status, headers, body }) => {
+    match (reply, spoken) {
+        (Some(Reply::Stream(plan)), Some((wire, form))) => played(plan, wire, form, guard),
+        (Some(Reply::Error(error)), Some((wire, _))) => {
             guard.whole();
-            let mut response = Response::new(Body::from(body));
-            *response.status_mut() = StatusCode::from_u16(status).expect("BUG: no such status");
-            for (name, value) in headers {
-                let value = value.parse().expect("BUG: not a header value");
-                response.headers_mut().insert(name, value);
-            }
-            response
+            refused(wire, &error)
         }
-        Some(Reply::Never) => {
+        (Some(Reply::Document { status, headers, body }), _) => {
+            guard.whole();
+            document(status, headers, body)
+        }
+        (Some(Reply::Never), _) => {
             let _held_until_the_client_leaves = guard;
             std::future::pending().await
         }
-        None => {
+        (None, Some(_)) => {
             guard.whole();
             (StatusCode::INTERNAL_SERVER_ERROR, "the test's script has no further reply").into_response()
         }
+        (Some(Reply::Stream(_) | Reply::Error(_)) | None, None) => {
+            guard.whole();
+            (StatusCode::NOT_FOUND, "the scripted server speaks no wire at this path").into_response()
+        }
     }
+}
+
+impl Shared {
+    /// The next reply, if it can be given in the wire that is spoken; else it stays.
+    fn next_reply(&self, spoken: Option<(Wire, Form)>) -> Option<Reply> {
+        let can_be_given = |reply: &mut Reply| match reply {
+            Reply::Stream(_) | Reply::Error(_) => spoken.is_some(),
+            Reply::Document { .. } | Reply::Never => true,
+        };
+        let mut replies = lock(&self.replies);
+        if replies.is_empty() {
+            return self.standing.clone();
+        }
+        replies.pop_front_if(can_be_given)
+    }
+}
+
+fn played(plan: StreamPlan, wire: Wire, form: Form, guard: AnswerGuard) -> Response {
+    // A document cannot break off, so where its script fails it is the error instead.
+    if let Some(error) = plan.error().filter(|_| form == Form::Whole) {
+        guard.whole();
+        return refused(wire, error);
+    }
+    let headers = [(header::CONTENT_TYPE, wire.media_type(form)), (header::CACHE_CONTROL, "no-cache")];
+    (headers, Body::from_stream(play::play(plan, wire.renderer(form), guard))).into_response()
+}
+
+fn refused(wire: Wire, error: &WireError) -> Response {
+    let (headers, body) = wire::error_document(wire, error);
+    document(error.status, headers, body.to_string())
+}
+
+fn recorded(uri: &Uri, headers: &HeaderMap, body: &Bytes) -> WireRequest {
+    let header = |(name, value): (&HeaderName, &axum::http::HeaderValue)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    WireRequest {
+        path: uri.path().to_owned(),
+        headers: headers.iter().map(header).collect(),
+        body: body.to_vec(),
+    }
+}
+
+fn document(status: u16, headers: Vec<(HeaderName, String)>, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = StatusCode::from_u16(status).expect("BUG: no such status");
+    for (name, value) in headers {
+        let value = value.parse().expect("BUG: not a header value");
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 /// Lives as long as its answer; dropped before the answer is whole, the client has left.

@@ -4,15 +4,20 @@
 //! and knows nothing of it but the port.
 #![expect(clippy::unwrap_used, reason = "these are tests: a call that fails fails the case")]
 
+pub mod artifacts;
+pub mod blocks;
 pub mod contention;
 pub mod conversations;
 pub mod deletion;
 pub mod events;
 pub mod fences;
+pub mod heads;
+pub mod inbox;
 pub mod llms;
 pub mod principals;
 pub mod programs;
 pub mod recovery;
+pub mod steps;
 pub mod turns;
 
 use std::{
@@ -24,13 +29,13 @@ use std::{
 };
 
 use colloquy::ports::{
-    AppendedQuestion, Commit, Committed, ConversationRow, Lease, NewConversation, NewMessage, Page,
-    Principal, Question, Store, StoreError, StoredMessage, View,
+    AppendedQuestion, Commit, Committed, ConversationRow, Lease, NewConversation, NewMessage, OpenTurn, Page,
+    Principal, Question, StepCommit, Store, StoreError, StoredMessage, View,
 };
 use colloquy_core::{
-    block::Block,
+    block::{Block, ToolCall, ToolResult},
     conversation::{Effort, Settings},
-    message::{ConversationId, FinishReason, Kind, MessageId, TimeMs, TurnId, Uid, Usage},
+    message::{ConversationId, FinishReason, Kind, Message, MessageId, TimeMs, TurnId, Uid, Usage},
     turn::Outcome,
 };
 
@@ -63,15 +68,46 @@ macro_rules! store_suite {
             a_turn_is_stored_commit_by_commit
             a_question_on_an_old_tip_is_refused
             a_second_question_is_refused_while_a_turn_runs
-            tool_steps_stand_between_the_question_and_the_answer
-            a_step_below_anything_but_the_tip_is_refused
             a_commit_that_adds_no_message_still_ends_the_turn
             every_outcome_comes_back
             any_text_comes_back_unchanged
             messages_are_listed_oldest_first_in_pages_from_the_newest
-            app_authored_questions_are_seen_by_the_model_and_not_listed
             a_star_is_idempotent_and_reaches_the_view
             a_branch_of_ten_thousand_messages_is_read_and_extended
+        );
+        $crate::store_suite!(@cases $open, steps:
+            tool_steps_stand_between_the_question_and_the_answer
+            messages_of_one_step_are_appended_together_or_not_at_all
+            a_step_below_anything_but_the_tip_is_refused
+            announcements_stand_in_front_of_their_question
+            what_the_program_said_is_seen_by_the_model_and_not_listed
+            what_compaction_must_keep_is_marked_for_good
+        );
+        $crate::store_suite!(@cases $open, blocks:
+            every_block_comes_back_equal
+            identifiers_of_calls_and_results_come_back_as_they_were
+            i4_a_result_without_its_call_is_stored_and_left_out_of_the_view
+            a_picture_of_a_megabyte_comes_back_byte_for_byte
+        );
+        $crate::store_suite!(@cases $open, heads:
+            a_head_comes_back_with_its_keys_in_order_and_a_slot_is_refreshed_in_place
+            a_head_is_rewritten_only_when_one_is_given
+            a_question_that_is_refused_leaves_head_and_artifacts_as_they_were
+        );
+        $crate::store_suite!(@cases $open, inbox:
+            what_was_accepted_waits_in_order_until_a_message_delivers_it
+            a_delivery_and_its_message_are_one_transaction
+            a_message_is_delivered_once
+            an_ended_turn_accepts_nothing
+        );
+        $crate::store_suite!(@cases $open, artifacts:
+            artifacts_come_back_in_the_order_of_their_registration
+            i11_the_bytes_of_an_artifact_come_back_as_they_were
+            i11_other_bytes_under_a_known_reference_are_refused
+            an_artifact_is_stored_with_the_result_that_names_it
+            what_a_conversation_learns_of_an_artifact_replaces_what_it_knew
+            conversations_share_bytes_and_deleting_one_leaves_the_other
+            one_reference_may_stand_for_different_bytes_in_two_conversations
         );
         $crate::store_suite!(@cases $open, fences:
             i7_every_fenced_write_of_a_stale_owner_is_refused
@@ -164,12 +200,29 @@ fn message(kind: Kind, blocks: Vec<Block>) -> NewMessage {
         uid: fresh_uid(),
         step: 0,
         kind,
-        app_authored: kind == Kind::Closing,
+        app_authored: matches!(kind, Kind::Closing | Kind::Announcement),
         blocks,
         origin: None,
         usage: by_model.then(|| Usage { output_tokens: Some(3), ..Usage::default() }),
         finish_reason: by_model.then_some(FinishReason::Stop),
+        compactable: true,
+        inbox_ordinal: None,
     }
+}
+
+/// A call of the tool `clock`, its arguments as a model may write them.
+fn call() -> NewMessage {
+    let call = ToolCall { id: "c1".into(), name: "clock".into(), input: "{\"zone\": \"UTC\"}".into() };
+    NewMessage {
+        finish_reason: Some(FinishReason::ToolCalls),
+        ..message(Kind::Call, vec![Block::reasoning("the time?"), Block::ToolCall(call)])
+    }
+}
+
+/// The result of [`call`].
+fn results() -> NewMessage {
+    let result = ToolResult { call_id: "c1".into(), text: "noon".into(), is_error: false };
+    message(Kind::Results, vec![Block::ToolResult(result)])
 }
 
 /// One conversation as one principal sees it, spoken to by one process.
@@ -227,6 +280,9 @@ impl<'a> Chat<'a> {
             message_uid: fresh_uid(),
             blocks: text(asked),
             app_authored: false,
+            artifacts: Vec::new(),
+            before: Vec::new(),
+            head: None,
             request: colloquy::record::encode_request(None),
             llm_id: None,
             at: NOW,
@@ -241,6 +297,28 @@ impl<'a> Chat<'a> {
     async fn ask(&self, asked: &str) -> AppendedQuestion {
         let question = self.question(self.tip().await, asked);
         self.append(question).await.unwrap()
+    }
+
+    /// Appends messages of the running turn below `parent_id`.
+    async fn step(
+        &self,
+        asked: &AppendedQuestion,
+        parent_id: MessageId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Vec<Message>, StoreError> {
+        let step = StepCommit { turn_id: asked.turn_id, parent_id, messages, at: NOW + 1 };
+        self.store.append_step(&self.who, &asked.lease, step).await
+    }
+
+    /// A message for the running turn. Gives its place in the inbox.
+    async fn steer(&self, asked: &AppendedQuestion, said: &str) -> Result<u32, StoreError> {
+        self.store.accept_steer(&self.who, &asked.lease, asked.turn_id, text(said)).await
+    }
+
+    /// The running turn of this conversation as recovery would find it.
+    async fn open_turn(&self) -> OpenTurn {
+        let open = self.store.open_turns(TimeMs::MAX).await.unwrap();
+        open.into_iter().find(|open| open.turn.conversation_id == self.id).unwrap()
     }
 
     async fn commit(&self, lease: &Lease, commit: Commit) -> Result<Committed, StoreError> {

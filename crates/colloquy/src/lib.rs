@@ -5,13 +5,24 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![warn(missing_docs)]
 
+// What the derive writes names this crate, also in its own tests.
+#[cfg(test)]
+extern crate self as colloquy;
+
+pub mod artifact;
+mod memory;
 pub mod ports;
 pub mod record;
 mod recovery;
 mod service;
 pub mod stream;
+pub mod tool;
 mod turn_loop;
 
+pub use colloquy_core as core;
+pub use memory::MemoryStore;
+pub use schemars;
 pub use service::{
-    Ask, AskError, BuildError, Builder, Colloquy, Create, ServiceError, Stopped, Timing, TurnHandle,
+    Answer, Answering, Ask, AskError, AskPart, BuildError, Builder, Colloquy, Conversation,
+    ConversationError, Create, Objective, ServiceError, SteerError, Stopped, Timing, TurnHandle,
 };

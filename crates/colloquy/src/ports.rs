@@ -5,15 +5,19 @@
 
 mod clock;
 mod models;
+mod rows;
 mod store;
+
+pub use colloquy_core::tool::ToolChoice;
 
 pub use clock::{Clock, IdSource, OsIds, SystemClock};
 pub use models::{
-    CallOptions, LoadNotice, Model, ModelCall, ModelChunk, ModelError, Models, Opened, Overloaded, Sampling,
-    Ticket,
+    CallOptions, LoadNotice, Model, ModelCall, ModelChunk, ModelError, Models, NotAdmitted, Opened,
+    ResponseFormat, Sampling, Ticket,
 };
-pub use store::{
-    AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EngineKind, EventChunk, Lease,
-    LlmRow, NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question, Store, StoreError,
-    StoredMessage, Take, ToolRun, ToolRunState, TurnRow, TurnState, View,
+pub use rows::{
+    AppendedQuestion, Commit, Committed, ConversationPatch, ConversationRow, EngineKind, EventChunk,
+    InboxMessage, Lease, LlmRow, NewConversation, NewLlm, NewMessage, OpenTurn, Page, Principal, Question,
+    StepCommit, StoredHead, StoredMessage, Take, ToolRun, ToolRunState, TurnRow, TurnState, View,
 };
+pub use store::{Store, StoreError};

@@ -5,8 +5,10 @@
 //! know is ignored, so whatever changes the meaning of a form has to raise its version.
 //! Conversion is by hand through private structs: renaming a field of a core type changes no byte.
 
+mod artifact;
 mod blocks;
 mod events;
+mod head;
 mod names;
 mod settings;
 mod step;
@@ -14,10 +16,12 @@ mod turn;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+pub use artifact::{decode_summaries, encode_summaries};
 pub use blocks::{decode_blocks, encode_blocks};
 pub use events::{decode_events, encode_events};
+pub use head::{HeadColumns, decode_head, encode_head};
 pub use names::{
-    kind_from_name, kind_name, role_name, tool_run_state_from_name, tool_run_state_name,
+    check_role, kind_from_name, kind_name, role_name, tool_run_state_from_name, tool_run_state_name,
     turn_state_from_name, turn_state_name,
 };
 pub use settings::{decode_settings, encode_settings};

@@ -9,7 +9,7 @@ use crate::{
     ports::{Commit, OpenTurn, StoreError, ToolRunState},
     service::Shared,
     stream::blocks_of,
-    turn_loop::{closing_messages, commit_within_limit},
+    turn_loop::{ToClose, closing_messages, commit_within_limit},
 };
 
 /// Closes every turn that is not over and whose lease has expired at `now`. Gives how many.
@@ -65,7 +65,9 @@ fn closing_commit(shared: &Shared, dead: &OpenTurn, now: TimeMs) -> Result<Commi
         })
         .collect();
     let shown = blocks_of(&dead.events);
-    let messages = closing_messages(shared.ids.as_ref(), &dead.messages, &finished, shown, None);
+    let to_close =
+        ToClose { committed: &dead.messages, finished: &finished, held: &dead.inbox, shown, line: None };
+    let messages = closing_messages(shared.ids.as_ref(), to_close);
     let parent =
         dead.messages.last().ok_or_else(|| StoreError::Corrupt("a turn without its question".into()))?;
     Ok(Commit {

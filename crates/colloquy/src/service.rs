@@ -5,23 +5,28 @@
 
 mod begin;
 mod builder;
+mod conversation;
+mod instance;
 mod kept;
 mod report;
 mod running;
 mod types;
 mod upkeep;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use colloquy_core::{
-    block::Block,
     conversation::{DEFAULT_NAME, Effort, Settings, SettingsChange},
     message::{ConversationId, LlmId, MessageId, Uid},
+    sampling::SamplingDefaults,
+    seat::Seat,
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    MemoryStore,
+    artifact::ArtifactTypes,
     ports::{
         Clock, ConversationPatch, ConversationRow, IdSource, LlmRow, Models, NewConversation, Page,
         Principal, Question, Store, StoreError,
@@ -30,12 +35,15 @@ use crate::{
     turn_loop::defaults_of,
 };
 
+pub(crate) use begin::Asker;
 pub use builder::{BuildError, Builder};
+pub use conversation::{Answer, Answering, Conversation, ConversationError, Objective};
+pub(crate) use instance::{Instance, SharedInstance, lock_instance};
 pub(crate) use kept::Kept;
 use kept::KeptViews;
-pub(crate) use running::Running;
+pub(crate) use running::{Accepted, Running};
 use running::{Place, RunningTurns};
-pub use types::{Ask, AskError, Create, ServiceError, Stopped, Timing, TurnHandle};
+pub use types::{Ask, AskError, AskPart, Create, ServiceError, SteerError, Stopped, Timing, TurnHandle};
 
 /// Percent of the window at which a conversation is compacted, unless it says otherwise.
 const COMPACTION_THRESHOLD: u32 = 80;
@@ -53,14 +61,20 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) timing: Timing,
-    /// Pins the token limit of every call.
+    /// Pins the token limit of every call of the server's turns.
     pub(crate) max_tokens: Option<u32>,
+    /// The types of artifacts the program knows; without it, every stored artifact is taken as it is.
+    pub(crate) artifacts: Option<ArtifactTypes>,
+    /// What a program's conversations get that declare nothing themselves.
+    pub(crate) seat: Seat,
     /// This process, as the holder of leases.
     pub(crate) holder: Uid,
     running: Arc<RunningTurns>,
     kept: Mutex<KeptViews>,
     tasks: TaskTracker,
     closing: CancellationToken,
+    /// Where temporary conversations live: a service of its own, on memory alone.
+    beside: OnceLock<Colloquy>,
 }
 
 impl Colloquy {
@@ -98,15 +112,7 @@ impl Colloquy {
     ) -> Result<ConversationRow, ServiceError> {
         let llm = self.llm_for(principal, create.llm_id).await?;
         let defaults = defaults_of(llm.generation_config.as_deref(), llm.context_window);
-        let resolved = Settings {
-            temperature: defaults.temperature,
-            top_p: defaults.top_p,
-            max_tokens: defaults.max_tokens,
-            custom_prompt: String::new(),
-            web_search_enabled: false,
-            reasoning_effort: Effort::Medium,
-            compaction_threshold: COMPACTION_THRESHOLD,
-        };
+        let resolved = settings_of(&defaults);
         check(&create.settings)?;
         let settings = create.settings.over(resolved);
         let conversation = NewConversation {
@@ -117,6 +123,47 @@ impl Colloquy {
             created_at: self.shared.clock.now(),
         };
         Ok(self.shared.store.create_conversation(principal, conversation).await?)
+    }
+
+    /// Creates a conversation that names no installed model, for the program that holds it.
+    pub(crate) async fn create_for_program(
+        &self,
+        principal: &Principal,
+    ) -> Result<ConversationRow, StoreError> {
+        let defaults = defaults_of(None, None);
+        let settings = settings_of(&defaults);
+        let conversation = NewConversation {
+            uid: self.shared.ids.uid(),
+            llm_id: None,
+            name: DEFAULT_NAME.into(),
+            settings,
+            created_at: self.shared.clock.now(),
+        };
+        self.shared.store.create_conversation(principal, conversation).await
+    }
+
+    /// The service of the temporary conversations.
+    pub(crate) fn beside(&self) -> &Self {
+        self.shared.beside.get_or_init(|| {
+            let shared = Arc::new(Shared {
+                store: Arc::new(MemoryStore::new()),
+                models: Arc::clone(&self.shared.models),
+                clock: Arc::clone(&self.shared.clock),
+                ids: Arc::clone(&self.shared.ids),
+                timing: self.shared.timing,
+                max_tokens: self.shared.max_tokens,
+                artifacts: self.shared.artifacts.clone(),
+                seat: self.shared.seat,
+                holder: self.shared.holder,
+                running: Arc::default(),
+                kept: Mutex::default(),
+                tasks: TaskTracker::new(),
+                closing: self.shared.closing.child_token(),
+                beside: OnceLock::new(),
+            });
+            upkeep::start(&shared);
+            Self { shared }
+        })
     }
 
     /// Changes a conversation. A running turn keeps the settings it began with.
@@ -184,10 +231,21 @@ impl Colloquy {
         id: ConversationId,
         ask: Ask,
     ) -> Result<TurnHandle, AskError> {
+        self.start(principal, id, ask, Asker::Server).await
+    }
+
+    /// Makes the question durable and starts the turn, for whoever asks.
+    pub(crate) async fn start(
+        &self,
+        principal: &Principal,
+        id: ConversationId,
+        ask: Ask,
+        asker: Asker,
+    ) -> Result<TurnHandle, AskError> {
         let (begun, answer) = oneshot::channel();
         let (shared, principal) = (Arc::clone(&self.shared), principal.clone());
         self.shared.tasks.spawn(async move {
-            let (turn, handle) = match begin::begin_turn(&shared, &principal, id, ask).await {
+            let (turn, handle) = match begin::begin_turn(&shared, &principal, id, ask, asker).await {
                 Ok(turn) => turn,
                 Err(error) => {
                     // A caller who is gone needs no reason.
@@ -223,6 +281,11 @@ impl Colloquy {
 
     /// Accepts no more turns, stops and closes the running ones, ends the engines. Idempotent.
     pub async fn shut_down(&self) {
+        if let Some(beside) = self.shared.beside.get() {
+            beside.shared.closing.cancel();
+            beside.shared.tasks.close();
+            beside.shared.tasks.wait().await;
+        }
         self.shared.closing.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
@@ -253,19 +316,36 @@ impl Shared {
         self.running.find_turn(turn_uid).is_some()
     }
 
-    fn question(&self, row: &ConversationRow, running: &Running, text: &str, ask: Option<&Ask>) -> Question {
+    /// A question without content yet; `None` for one that nobody asked but the program.
+    fn question(&self, row: &ConversationRow, running: &Running, ask: Option<&Ask>) -> Question {
         Question {
             holder: self.holder,
             lease_ms: i64::try_from(self.timing.lease_ms).unwrap_or(i64::MAX),
             turn_uid: running.turn_uid,
             base_id: row.tip_id,
             message_uid: self.ids.uid(),
-            blocks: vec![Block::Text(text.into())],
+            blocks: Vec::new(),
             app_authored: false,
+            artifacts: Vec::new(),
+            before: Vec::new(),
+            head: None,
             request: record::encode_request(ask),
             llm_id: row.llm_id,
             at: self.clock.now(),
         }
+    }
+}
+
+/// What a conversation starts with on a model with these defaults.
+fn settings_of(defaults: &SamplingDefaults) -> Settings {
+    Settings {
+        temperature: defaults.temperature,
+        top_p: defaults.top_p,
+        max_tokens: defaults.max_tokens,
+        custom_prompt: String::new(),
+        web_search_enabled: false,
+        reasoning_effort: Effort::Medium,
+        compaction_threshold: COMPACTION_THRESHOLD,
     }
 }
 

@@ -17,6 +17,38 @@ pub enum StreamEvent {
     Answer(String),
     /// A piece of the reasoning.
     Thinking(String),
+    /// Answer text that was told from that event on is taken back.
+    Withdraw {
+        /// The number of the first event it covers; reasoning after it stays.
+        from_seq: u64,
+        /// What it turned out to be.
+        to: Withdrawn,
+    },
+    /// The model asked for a tool; the call is durable and the tool starts.
+    ToolCall {
+        /// The call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The arguments as the model wrote them.
+        input: String,
+    },
+    /// A tool returned.
+    ToolResult {
+        /// The call it answers.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What the model reads.
+        text: String,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// A message that arrived while the turn ran is delivered. What was told before it is durable.
+    Steer {
+        /// Its text.
+        text: String,
+    },
     /// The turn waits for, loads or reads into an engine. Never stored.
     Progress(Progress),
     /// The engine had been unloaded because nobody used it and is loaded again. Never stored.
@@ -25,6 +57,15 @@ pub enum StreamEvent {
     Error(StreamError),
     /// The last event, once, after the commit.
     Done(Done),
+}
+
+/// What withdrawn answer text turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Withdrawn {
+    /// Narration on the way to a tool call: shown with the reasoning.
+    Thinking,
+    /// A try that is made again: shown no more.
+    Nothing,
 }
 
 /// How far a turn is before its first word.
@@ -82,6 +123,8 @@ struct LogState {
     events: Vec<StreamEvent>,
     /// How many events, counted from the first, the store is known to have.
     stored: usize,
+    /// The number of the first piece of answer text since the step at hand began.
+    first_answer: Option<u64>,
     closed: bool,
 }
 
@@ -98,10 +141,23 @@ impl TurnLog {
                 return;
             }
             state.closed = matches!(event, StreamEvent::Done(_));
+            if matches!(event, StreamEvent::Answer(_)) && state.first_answer.is_none() {
+                state.first_answer = Some(state.events.len() as u64 + 1);
+            }
             state.events.push(event);
             state.events.len()
         };
         self.written.send_replace(n_events);
+    }
+
+    /// A model call begins: what it says may be withdrawn, what was said before it stays.
+    pub(crate) fn begin_step(&self) {
+        self.lock().first_answer = None;
+    }
+
+    /// The number of the first piece of answer text of the step at hand.
+    pub(crate) fn first_answer_of_step(&self) -> Option<u64> {
+        self.lock().first_answer
     }
 
     /// Closes the log without `done`: its writer is gone.
@@ -126,11 +182,6 @@ impl TurnLog {
     /// How many events there are.
     pub(crate) fn last_seq(&self) -> u64 {
         self.lock().events.len() as u64
-    }
-
-    /// What the reader was shown so far, as the blocks of an answer.
-    pub(crate) fn blocks(&self) -> Vec<Block> {
-        blocks_of(&self.lock().events)
     }
 
     pub(crate) fn reader(self: &Arc<Self>) -> EventReader {
@@ -170,24 +221,50 @@ impl EventReader {
     }
 }
 
-/// The answer and the reasoning in `events`, consecutive pieces of a kind joined.
+/// The answer and the reasoning in `events` that no committed step holds, consecutive pieces of a
+/// kind joined.
 pub(crate) fn blocks_of<'a>(events: impl IntoIterator<Item = &'a StreamEvent>) -> Vec<Block> {
-    let mut blocks = Vec::new();
+    let mut told: Vec<Told> = Vec::new();
     for event in events {
         match event {
-            StreamEvent::Answer(text) => match blocks.last_mut() {
-                Some(Block::Text(last)) => last.push_str(text),
-                _ => blocks.push(Block::Text(text.clone())),
+            StreamEvent::Answer(text) => match told.last_mut() {
+                Some(Told::Answer(last)) => last.push_str(text),
+                _ => told.push(Told::Answer(text.clone())),
             },
-            StreamEvent::Thinking(text) => match blocks.last_mut() {
-                Some(Block::Reasoning(last)) => last.push_str(text),
-                _ => blocks.push(Block::Reasoning(text.clone())),
+            StreamEvent::Thinking(text) => match told.last_mut() {
+                Some(Told::Thinking(last)) => last.push_str(text),
+                _ => told.push(Told::Thinking(text.clone())),
             },
-            StreamEvent::Progress(_) | StreamEvent::Reload | StreamEvent::Error(_) | StreamEvent::Done(_) => {
+            // It covers all answer text of its step, and a step's text begins after what is durable.
+            StreamEvent::Withdraw { to: Withdrawn::Nothing, .. } => {
+                told.retain(|piece| matches!(piece, Told::Thinking(_)));
             }
+            StreamEvent::Withdraw { to: Withdrawn::Thinking, .. } => {
+                for piece in &mut told {
+                    if let Told::Answer(text) = piece {
+                        *piece = Told::Thinking(std::mem::take(text));
+                    }
+                }
+            }
+            StreamEvent::ToolCall { .. } | StreamEvent::Steer { .. } => told.clear(),
+            StreamEvent::ToolResult { .. }
+            | StreamEvent::Progress(_)
+            | StreamEvent::Reload
+            | StreamEvent::Error(_)
+            | StreamEvent::Done(_) => {}
         }
     }
-    blocks
+    told.into_iter()
+        .map(|piece| match piece {
+            Told::Answer(text) => Block::Text(text),
+            Told::Thinking(text) => Block::reasoning(text),
+        })
+        .collect()
+}
+
+enum Told {
+    Answer(String),
+    Thinking(String),
 }
 
 #[cfg(test)]

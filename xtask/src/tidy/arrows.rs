@@ -4,9 +4,10 @@
 use serde_json::Value;
 
 /// What each crate may be built on. The testkit is for tests only, so nothing lists it.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("colloquy-core", &[]),
-    ("colloquy", &["colloquy-core"]),
+    ("colloquy-derive", &[]),
+    ("colloquy", &["colloquy-core", "colloquy-derive"]),
     ("colloquy-models", &["colloquy", "colloquy-core"]),
     ("colloquy-store-sqlite", &["colloquy", "colloquy-core"]),
     ("colloquy-store-postgres", &["colloquy", "colloquy-core"]),
@@ -15,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
         &["colloquy", "colloquy-core", "colloquy-models", "colloquy-store-sqlite", "colloquy-store-postgres"],
     ),
     ("colloquy-testkit", &["colloquy", "colloquy-core"]),
+    ("colloquy-examples", &["colloquy", "colloquy-models", "colloquy-store-sqlite"]),
     ("xtask", &["colloquy-core", "colloquy-models"]),
 ];
 

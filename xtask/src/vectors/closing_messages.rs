@@ -61,7 +61,7 @@ impl Row {
             }
             Self::Assistant { text, tool_calls } => {
                 let calls = tool_calls.iter().map(|Call { id, name, args }| {
-                    Block::ToolCall(ToolCall { id: id.clone(), name: name.clone(), input: args.clone() })
+                    Block::ToolCall(ToolCall { id: id.clone(), name: name.clone(), input: args.to_string() })
                 });
                 (Kind::Call, std::iter::once(Block::Text(text.clone())).chain(calls).collect())
             }

@@ -1,7 +1,7 @@
-//! `colloquy_models::openai::overflow`: which refusals mean that a prompt does not fit.
+//! `colloquy_models::overflow`: which refusals mean that a prompt does not fit.
 
 use anyhow::Result;
-use colloquy_models::openai::overflow;
+use colloquy_models::overflow;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

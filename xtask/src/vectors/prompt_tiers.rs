@@ -1,11 +1,7 @@
-//! `colloquy_core::objective`: the tier of a size, and what starred messages append to a persona.
+//! `colloquy_core::persona`: the tier of a size, and what starred messages append to a persona.
 
 use anyhow::{Context as _, Result};
-use colloquy_core::{
-    control_tokens::ControlTokens,
-    objective::{Tier, render_objective},
-    prepare::ObjectiveParts,
-};
+use colloquy_core::persona::{ObjectiveParts, Tier, render_objective};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -39,7 +35,7 @@ fn check_starred(case: &Value) -> Result<Verdict> {
     let tier =
         TIERS.into_iter().find(|candidate| candidate.name() == tier).context("no tier of that name")?;
     let parts = ObjectiveParts { tier, custom_prompt: "", starred: &starred };
-    let rendered = render_objective(&parts, &ControlTokens::KnownMarkers);
+    let rendered = render_objective(&parts);
     let suffix = rendered.strip_prefix(tier.persona()).map(Value::from);
     Ok(Verdict { expected: case["suffix_appended"].clone(), got: suffix.unwrap_or_default() })
 }

@@ -1,5 +1,4 @@
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 use crate::{
@@ -37,7 +36,7 @@ fn answer() -> Message {
 
 fn calls(ids: &[&str]) -> Message {
     let call =
-        |id: &&str| Block::ToolCall(ToolCall { id: (*id).into(), name: "clock".into(), input: json!({}) });
+        |id: &&str| Block::ToolCall(ToolCall { id: (*id).into(), name: "clock".into(), input: "{}".into() });
     message(Kind::Call, ids.iter().map(call).collect())
 }
 

@@ -1,5 +1,4 @@
 use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 use crate::{
@@ -32,7 +31,8 @@ fn text(id: i64, kind: Kind, text: &str) -> Message {
 }
 
 fn calls(id: i64, ids: &[&str]) -> Message {
-    let call = |id: &&str| Block::ToolCall(ToolCall { id: (*id).into(), name: "t".into(), input: json!({}) });
+    let call =
+        |id: &&str| Block::ToolCall(ToolCall { id: (*id).into(), name: "t".into(), input: "{}".into() });
     message(id, Kind::Call, ids.iter().map(call).collect())
 }
 
@@ -53,9 +53,16 @@ fn lines(messages: &[Message]) -> Vec<String> {
                 .iter()
                 .map(|block| match block {
                     Block::Text(text) => text.clone(),
-                    Block::Reasoning(text) => format!("({text})"),
+                    Block::Reasoning(reasoning) => format!("({})", reasoning.text),
                     Block::ToolCall(call) => format!("call {}", call.id),
                     Block::ToolResult(result) => format!("{}: {}", result.call_id, result.text),
+                    Block::Value(_)
+                    | Block::Json(_)
+                    | Block::ToolDefinition(_)
+                    | Block::Image(_)
+                    | Block::File(_)
+                    | Block::RedactedReasoning(_)
+                    | Block::Skill(_) => panic!("no test here holds {block:?}"),
                 })
                 .collect();
             format!("{:?} {}", message.kind, held.join(", "))
@@ -138,7 +145,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         "[a-c]{1,3}".prop_map(|t| text(5, Kind::Announcement, &t)),
         ids.clone().prop_map(|ids| calls(6, &ids)),
         ids.prop_map(|ids| results(7, &ids)),
-        Just(message(8, Kind::Answer, vec![Block::Reasoning("r".into())])),
+        Just(message(8, Kind::Answer, vec![Block::reasoning("r")])),
     ]
 }
 

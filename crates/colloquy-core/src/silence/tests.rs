@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -26,8 +28,11 @@ fn the_ceiling_grows_with_the_window_between_its_ends() {
 
 #[test]
 fn the_estimate_counts_every_byte_and_the_frame_of_every_message() {
-    let turn = |text: &str| PreparedTurn { role: Role::User, text: text.into() };
-    let prepared = PreparedConversation { system: "ab".into(), turns: vec![turn("é"), turn("")] };
+    let turn = |text: &str| {
+        Arc::new(PreparedTurn { role: Role::User, blocks: vec![Block::Text(text.into())], n_stable: 1 })
+    };
+    let turns = vec![turn("é"), turn("")];
+    let prepared = PreparedConversation { system: "ab".into(), turns, ..PreparedConversation::default() };
     assert_eq!(estimated_prompt_tokens(&prepared), 2 + 2 + 3 * 8);
 }
 

@@ -1,6 +1,6 @@
 //! The queue of the local engine and the child that sits in it.
 //!
-//! Invariant: the one permit of `turn` is the right to use, exchange or unload the child, and
+//! Invariant: to run in the queue, which lets one turn run, is the right to use, exchange or unload the child, and
 //! whoever runs a turn keeps it to the end; so the idle watch, which has to get it first, cannot
 //! unload under a turn. Every await here may be the last one of its future: the child is in its
 //! seat before it is waited for, and stays there until it is known to be gone, so that a dropped
@@ -12,24 +12,29 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use colloquy::ports::{LoadNotice, ModelError, Opened, Overloaded};
+use colloquy::ports::{LoadNotice, ModelError, NotAdmitted, Opened};
+use colloquy_core::seat::ModelSpec;
 use reqwest::Client;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::mpsc,
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    EnginesConfig, WAITING_MAX, engine_failure,
+    EnginesConfig, engine_failure,
     facts::{Facts, FactsCache},
-    shutting_down, tell,
+    shutting_down,
     watched::Watched,
 };
 use crate::{
-    llama::{self, Engine, Plan, child::Child},
+    llama::{
+        self, Engine, Plan,
+        child::{Child, Loaded},
+    },
     machine,
-    openai::{Endpoint, Flavor, OpenAiModel},
+    openai::{Endpoint, Flavor, OpenAi},
+    queue::{Place, Queue, Running, tell},
 };
 
 /// The one local engine.
@@ -37,9 +42,7 @@ use crate::{
 pub(super) struct Local {
     config: EnginesConfig,
     client: Client,
-    /// Waiting turns and the running one.
-    places: Arc<Semaphore>,
-    turn: Arc<Semaphore>,
+    queue: Queue,
     seat: Mutex<Seat>,
     facts: FactsCache,
     stop: CancellationToken,
@@ -74,8 +77,7 @@ impl Seated {
 /// Keeps the engine for one turn.
 struct Hold {
     local: Arc<Local>,
-    _turn: OwnedSemaphorePermit,
-    _place: OwnedSemaphorePermit,
+    _running: Running,
 }
 
 impl Drop for Hold {
@@ -90,71 +92,61 @@ impl Local {
         Self {
             config,
             client,
-            places: Arc::new(Semaphore::new(WAITING_MAX + 1)),
-            turn: Arc::new(Semaphore::new(1)),
+            queue: Queue::new(1),
             seat: Mutex::new(seat),
             facts: FactsCache::default(),
             stop,
         }
     }
 
-    pub(super) fn admit(&self) -> Result<OwnedSemaphorePermit, Overloaded> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        place.map_err(|_| Overloaded { waiting: WAITING_MAX })
+    pub(super) fn admit(&self) -> Result<Place, NotAdmitted> {
+        self.queue.admit()
     }
 
     pub(super) fn allocated_window(&self, path: &Path) -> Option<u32> {
         let seat = self.seat();
         let seated = seat.child.as_ref().filter(|seated| seated.path == path)?;
-        if seated.child.is_ending() { None } else { seated.child.window_tokens() }
+        let loaded = seated.child.loaded().filter(|_| !seated.child.is_ending());
+        loaded.map(|loaded| loaded.window_tokens)
     }
 
-    /// Waits for the turn of `place`, then for the model at `path`.
+    /// Waits for the turn of `place`, then for the model at `path`, of which `spec` is known.
     pub(super) async fn open(
         self: Arc<Self>,
-        place: OwnedSemaphorePermit,
+        place: Place,
         path: &Path,
+        spec: &ModelSpec,
         notices: &mpsc::Sender<LoadNotice>,
     ) -> Result<Opened, ModelError> {
-        let turn = self.take_turn(notices).await?;
+        let running = tokio::select! {
+            running = place.run(notices) => running,
+            () = self.stop.cancelled() => return Err(shutting_down()),
+        };
         let facts = self.facts.of(path).await.map_err(engine_failure)?;
         let seated = self.seat_for(path, &facts, notices).await?;
-        let window_tokens = match seated.child.ready(&self.client, self.config.load_timeout).await {
-            Ok(window_tokens) => window_tokens,
+        let loaded = match seated.child.ready(&self.client, self.config.load_timeout).await {
+            Ok(loaded) => loaded,
             Err(why) => {
                 self.clear(&seated).await;
                 return Err(engine_failure(why));
             }
         };
         let endpoint = Endpoint {
-            base_url: seated.child.base_url.clone(),
-            model: facts.header.name.clone().unwrap_or_else(|| file_stem(path)),
             api_key: Some(seated.child.api_key.clone()),
             flavor: Flavor::Llama,
+            ..Endpoint::new(
+                &seated.child.base_url,
+                facts.header.name.clone().unwrap_or_else(|| file_stem(path)),
+            )
         };
-        let model = OpenAiModel::new(endpoint, self.client.clone());
+        let spec = Arc::new(completed(spec, loaded, &facts));
+        let model = OpenAi::with_client(endpoint, Arc::clone(&spec), self.client.clone());
         Ok(Opened {
             model: Arc::new(Watched::new(model, Arc::clone(&seated.child))),
-            window_tokens: Some(window_tokens),
+            spec,
             control_tokens: Arc::clone(&facts.control_tokens),
-            hold: Box::new(Hold { local: self, _turn: turn, _place: place }),
+            hold: Box::new(Hold { local: self, _running: running }),
         })
-    }
-
-    /// The semaphore is fair: turns get the engine in the order in which they opened.
-    async fn take_turn(
-        &self,
-        notices: &mpsc::Sender<LoadNotice>,
-    ) -> Result<OwnedSemaphorePermit, ModelError> {
-        let turn = Arc::clone(&self.turn);
-        if let Ok(permit) = Arc::clone(&turn).try_acquire_owned() {
-            return Ok(permit);
-        }
-        tell(notices, LoadNotice::Waiting);
-        tokio::select! {
-            permit = turn.acquire_owned() => permit.map_err(|_| shutting_down()),
-            () = self.stop.cancelled() => Err(shutting_down()),
-        }
     }
 
     /// The child for this model: the one that sits there, or a new one in its place.
@@ -167,7 +159,7 @@ impl Local {
         let present = self.seat().child.clone();
         if let Some(seated) = present {
             if seated.serves(path, facts) {
-                if seated.child.window_tokens().is_none() {
+                if seated.child.loaded().is_none() {
                     tell(notices, LoadNotice::Loading);
                 }
                 return Ok(seated);
@@ -223,7 +215,7 @@ impl Local {
     }
 
     async fn unload_if_idle(&self) {
-        let Ok(_turn) = self.turn.try_acquire() else { return };
+        let Some(_running) = self.queue.try_run() else { return };
         let idle = {
             let seat = self.seat();
             let is_idle = seat.used_at.elapsed() >= self.config.idle_unload;
@@ -253,6 +245,21 @@ impl Local {
     }
 }
 
-fn file_stem(path: &Path) -> String {
+/// What is known before a model is loaded.
+pub(super) fn spec(id: String, param_size: Option<f64>, context_window: Option<u32>) -> ModelSpec {
+    ModelSpec { id, param_size, context_window, json_schema: true, ..ModelSpec::default() }
+}
+
+/// What is known once it is: the window that was allocated, and what its template can say.
+fn completed(spec: &ModelSpec, loaded: Loaded, facts: &Facts) -> ModelSpec {
+    ModelSpec {
+        param_size: spec.param_size.or(Some(facts.header.parameters_billions)),
+        context_window: Some(loaded.window_tokens),
+        tools: loaded.tools,
+        ..spec.clone()
+    }
+}
+
+pub(super) fn file_stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -6,23 +6,28 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use colloquy::ports::{LoadNotice, ModelError, Opened, Overloaded};
-use colloquy_core::{control_tokens::ControlTokens, turn::Failure};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use colloquy::ports::{LlmRow, LoadNotice, ModelError, NotAdmitted, Opened};
+use colloquy_core::{
+    control_tokens::ControlTokens,
+    seat::{ModelSpec, ToolWire},
+    turn::Failure,
+};
+use tokio::sync::mpsc;
 
-use super::{WAITING_MAX, shutting_down, tell};
-use crate::openai::{Endpoint, Flavor, HttpClients, OpenAiModel};
+use crate::{
+    client::HttpClients,
+    openai::{Endpoint, OpenAi},
+    queue::{Place, Queue},
+};
 
 /// The way to all remote servers.
 #[derive(Debug)]
 pub(super) struct Remote {
     clients: HttpClients,
-    /// Waiting turns and running ones.
-    places: Arc<Semaphore>,
-    turns: Arc<Semaphore>,
+    queue: Queue,
     /// One per address, because a model remembers what its server wants; bounded by the number of
     /// installed models.
-    models: Mutex<HashMap<Address, Arc<OpenAiModel>>>,
+    models: Mutex<HashMap<Address, OpenAi>>,
 }
 
 /// Where a model is and which variable holds its key.
@@ -33,56 +38,56 @@ pub(super) struct Address {
     pub(super) api_key_env: Option<String>,
 }
 
+/// What a row says of a model on somebody's server. Tools go over the wire, which every current
+/// server reads; whether it can be held to a schema is not known.
+pub(super) fn spec(row: &LlmRow) -> ModelSpec {
+    ModelSpec {
+        id: row.name.clone(),
+        param_size: row.param_size,
+        context_window: row.context_window,
+        tools: ToolWire::Native,
+        json_schema: false,
+        ..ModelSpec::default()
+    }
+}
+
 impl Remote {
     pub(super) fn new(clients: HttpClients, parallel: usize) -> Self {
-        let parallel = parallel.clamp(1, Semaphore::MAX_PERMITS - WAITING_MAX);
-        Self {
-            clients,
-            places: Arc::new(Semaphore::new(parallel + WAITING_MAX)),
-            turns: Arc::new(Semaphore::new(parallel)),
-            models: Mutex::default(),
-        }
+        Self { clients, queue: Queue::new(parallel), models: Mutex::default() }
     }
 
-    pub(super) fn admit(&self) -> Result<OwnedSemaphorePermit, Overloaded> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        place.map_err(|_| Overloaded { waiting: WAITING_MAX })
+    pub(super) fn admit(&self) -> Result<Place, NotAdmitted> {
+        self.queue.admit()
     }
 
     /// Waits until fewer than the allowed number of turns run.
     pub(super) async fn open(
         &self,
-        place: OwnedSemaphorePermit,
+        place: Place,
         address: Address,
-        window_tokens: Option<u32>,
+        spec: Arc<ModelSpec>,
         notices: &mpsc::Sender<LoadNotice>,
     ) -> Result<Opened, ModelError> {
-        let model = self.model(address)?;
-        let turn = match Arc::clone(&self.turns).try_acquire_owned() {
-            Ok(turn) => turn,
-            Err(_) => {
-                tell(notices, LoadNotice::Waiting);
-                Arc::clone(&self.turns).acquire_owned().await.map_err(|_| shutting_down())?
-            }
-        };
+        let model = self.model(address, &spec)?;
+        let running = place.run(notices).await;
         let control_tokens = Arc::new(ControlTokens::KnownMarkers);
-        Ok(Opened { model, window_tokens, control_tokens, hold: Box::new((turn, place)) })
+        Ok(Opened { model: Arc::new(model), spec, control_tokens, hold: Box::new(running) })
     }
 
-    fn model(&self, address: Address) -> Result<Arc<OpenAiModel>, ModelError> {
+    /// The model of the first turn that named the address: what is said of a request is the same for
+    /// all of them.
+    fn model(&self, address: Address, spec: &Arc<ModelSpec>) -> Result<OpenAi, ModelError> {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = models.get(&address) {
-            return Ok(Arc::clone(model));
+            return Ok(model.clone());
         }
         let client = self.clients.for_url(&address.base_url).map_err(|error| refused(error.to_string()))?;
         let endpoint = Endpoint {
-            base_url: address.base_url.clone(),
-            model: address.model.clone(),
             api_key: address.api_key_env.as_deref().map(key_from_environment).transpose()?,
-            flavor: Flavor::Unknown,
+            ..Endpoint::new(&address.base_url, &address.model)
         };
-        let model = Arc::new(OpenAiModel::new(endpoint, client));
-        models.insert(address, Arc::clone(&model));
+        let model = OpenAi::with_client(endpoint, Arc::clone(spec), client);
+        models.insert(address, model.clone());
         Ok(model)
     }
 }

@@ -62,9 +62,12 @@ async fn explain(error: ModelError, child: &Child) -> ModelError {
         },
         Failure::Overflow { .. }
         | Failure::Engine { .. }
+        | Failure::Busy { .. }
         | Failure::Refused { .. }
         | Failure::ContentRefused { .. }
         | Failure::Silent { .. }
+        | Failure::OffContract { .. }
+        | Failure::ToolLimit { .. }
         | Failure::Internal => error,
     }
 }

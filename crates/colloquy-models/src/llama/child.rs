@@ -33,6 +33,8 @@ use super::{Plan, probe::Engine, tail::Tail};
 
 mod ready;
 
+pub(crate) use ready::Loaded;
+
 /// Compares the parent's process id, then becomes the engine.
 const BECOME_ENGINE: &str = r#"[ "$PPID" = "$0" ] || exit 1; exec "$@""#;
 const LINE_BYTES_MAX: u64 = 8 << 10;
@@ -46,8 +48,8 @@ pub(crate) struct Child {
     /// The key that it asks for.
     pub(crate) api_key: String,
     root_url: String,
-    /// The window of the loaded model; set once it is ready.
-    window: OnceCell<u32>,
+    /// Set once the model is ready.
+    loaded: OnceCell<Loaded>,
     ended: watch::Receiver<Option<Ended>>,
     end: CancellationToken,
     _end_on_drop: DropGuard,
@@ -80,16 +82,16 @@ impl Child {
             base_url: format!("{root_url}/v1"),
             api_key,
             root_url,
-            window: OnceCell::new(),
+            loaded: OnceCell::new(),
             ended,
             _end_on_drop: end.clone().drop_guard(),
             end,
         })
     }
 
-    /// The window, once the model is loaded.
-    pub(crate) fn window_tokens(&self) -> Option<u32> {
-        self.window.get().copied()
+    /// What the engine said of its model, once that is loaded.
+    pub(crate) fn loaded(&self) -> Option<Loaded> {
+        self.loaded.get().copied()
     }
 
     /// Whether the process has ended or was told to. Whoever told it may have been dropped before

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use colloquy::ports::{CallOptions, Model, ModelCall, ModelChunk, ModelError, Sampling};
+use colloquy::ports::{Model, ModelCall, ModelChunk, ModelError};
 use colloquy_core::{
-    message::{FinishReason, Role, Usage},
-    prepare::{PreparedConversation, PreparedTurn},
+    message::{FinishReason, Usage},
+    retry::Passing,
+    seat::ModelSpec,
     turn::Failure,
 };
 use colloquy_testkit::{
@@ -16,41 +17,32 @@ use colloquy_testkit::{
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
 
-use super::{Endpoint, Flavor, HttpClients, OpenAiModel};
+use super::{Endpoint, Flavor, OpenAi};
+use crate::golden::{self, assistant, user};
 
 const KEY: &str = "sk-very-secret";
 
-fn model(base_url: String) -> OpenAiModel {
-    let client = HttpClients::new().unwrap().for_url(&base_url).unwrap();
-    let api_key = Some(KEY.into());
-    OpenAiModel::new(Endpoint { base_url, model: "tiny".into(), api_key, flavor: Flavor::Llama }, client)
+fn model(base_url: String) -> OpenAi {
+    let endpoint =
+        Endpoint { api_key: Some(KEY.into()), flavor: Flavor::Llama, ..Endpoint::new(base_url, "tiny") };
+    OpenAi::new(endpoint, ModelSpec::default()).unwrap()
 }
 
 fn call(texts: &[&str], max_tokens: Option<u32>) -> ModelCall {
-    let turns = texts.iter().enumerate().map(|(index, text)| PreparedTurn {
-        role: if index % 2 == 0 { Role::User } else { Role::Assistant },
-        text: (*text).into(),
+    let turns = texts.iter().enumerate().map(|(index, text)| {
+        let blocks = [golden::text(text)];
+        if index % 2 == 0 { user(blocks) } else { assistant(blocks) }
     });
-    ModelCall {
-        prepared: PreparedConversation { system: "Be brief.".into(), turns: turns.collect() },
-        sampling: Sampling {
-            temperature: 0.0,
-            top_p: 1.0,
-            top_k: None,
-            min_p: None,
-            presence_penalty: None,
-            repetition_penalty: 1.0,
-            repetition_context_size: 64,
-        },
-        options: CallOptions { max_tokens, window_tokens: Some(8_192) },
-    }
+    let mut call = golden::call(turns);
+    call.options.max_tokens = max_tokens;
+    call
 }
 
-async fn ask(model: &OpenAiModel) -> Vec<Result<ModelChunk, ModelError>> {
+async fn ask(model: &OpenAi) -> Vec<Result<ModelChunk, ModelError>> {
     model.call(call(&["Hello"], None)).await.unwrap().collect().await
 }
 
-async fn failure(model: &OpenAiModel) -> Failure {
+async fn failure(model: &OpenAi) -> Failure {
     model.call(call(&["Hello"], None)).await.map(|_| ()).unwrap_err().0
 }
 
@@ -64,7 +56,8 @@ fn text_of(items: &[Result<ModelChunk, ModelError>]) -> String {
 
 #[tokio::test]
 async fn an_answer_is_streamed_with_progress_reasoning_and_usage() {
-    let usage = WireUsage { prompt_tokens: 27, cached_tokens: 26, completion_tokens: 8 };
+    let usage =
+        WireUsage { prompt_tokens: 27, cached_tokens: 26, completion_tokens: 8, ..WireUsage::default() };
     let server = ScriptedServer::start([Reply::stream([
         Frame::Reading { done: 26, total: 27 },
         Frame::Role,
@@ -76,10 +69,10 @@ async fn an_answer_is_streamed_with_progress_reasoning_and_usage() {
     .unwrap();
     let items = ask(&model(server.base_url())).await;
     let usage = Usage {
-        predicted_tokens: None,
         prompt_tokens: Some(27),
         reused_tokens: Some(26),
         output_tokens: Some(8),
+        ..Usage::default()
     };
     let expected = [
         ModelChunk::Reading { done: 26, total: 27 },
@@ -90,7 +83,7 @@ async fn an_answer_is_streamed_with_progress_reasoning_and_usage() {
     assert_eq!(items, expected.map(Ok));
     let request = &server.requests()[0];
     assert_eq!(request.path, "/v1/chat/completions");
-    assert_eq!(request.authorization.as_deref(), Some("Bearer sk-very-secret"));
+    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret"));
 }
 
 #[tokio::test]
@@ -175,11 +168,12 @@ async fn refusals_are_classified_and_carry_the_servers_words() {
     let model = model(server.base_url());
     let transient = |detail: &str| Failure::Transient { detail: detail.into() };
     let refused = |detail: &str| Failure::Refused { detail: detail.into() };
+    let busy = |detail: &str| Failure::Busy { passing: Passing::RateLimit, detail: detail.into() };
     let expected = [
         Failure::Overflow { prompt_tokens: Some(3031), window_tokens: Some(2048) },
         refused("the model's server answered 401: bad key [key]"),
         transient("the model's server answered 503: Loading model"),
-        transient("the model's server answered 429: busy"),
+        busy("the model's server answered 429: busy"),
         refused("the model's server does not stream: it answered with one JSON document"),
         refused("this is a web page and not a model's server; check the base URL"),
         refused("the server moved to https://elsewhere.example/v1; give that address as the base URL"),
@@ -188,6 +182,30 @@ async fn refusals_are_classified_and_carry_the_servers_words() {
         assert_eq!(failure(&model).await, expected);
     }
     assert_eq!(server.requests().len(), 7);
+}
+
+// behaviours: 169
+#[tokio::test]
+async fn a_limit_before_the_first_chunk_fails_the_call_and_an_overload_behind_it_ends_the_stream() {
+    let limited = json!({"error": {"message": "slow down", "code": "rate_limit_exceeded"}});
+    let overloaded = json!({"error": {"message": "overloaded", "code": 503}});
+    let overloaded = Frame::Raw(format!("data: {overloaded}\n\n").into_bytes());
+    let server = ScriptedServer::start([
+        Reply::json(429, &limited),
+        Reply::stream([overloaded.clone()]),
+        Reply::stream([Frame::Text("half".into()), overloaded]),
+    ])
+    .await
+    .unwrap();
+    let model = model(server.base_url());
+    let transient = |detail: &str| Failure::Transient { detail: detail.into() };
+    let detail = "the model's server answered 429: slow down".into();
+    assert_eq!(failure(&model).await, Failure::Busy { passing: Passing::RateLimit, detail });
+    // Nothing was told yet, so this one may be tried again as well.
+    assert_eq!(failure(&model).await, transient("the model's server answered 503: overloaded"));
+    let items = ask(&model).await;
+    let error = Err(ModelError(transient("the model's server answered 503: overloaded")));
+    assert_eq!(items, [Ok(ModelChunk::Text("half".into())), error]);
 }
 
 #[tokio::test]
@@ -229,7 +247,7 @@ async fn a_server_that_wants_the_other_name_of_the_limit_is_asked_again_once_and
 #[tokio::test]
 async fn a_refusal_of_both_names_is_told_and_not_remembered() {
     let refusal = Reply::json(400, &json!({"error": {"message": "max_tokens is too large"}}));
-    let server = ScriptedServer::start([refusal.clone(), refusal.clone(), refusal]).await.unwrap();
+    let server = ScriptedServer::start(vec![refusal; 5]).await.unwrap();
     let model = model(server.base_url());
     let refused = model.call(call(&["Hello"], Some(7))).await.map(|_| ()).unwrap_err();
     assert!(matches!(refused.0, Failure::Refused { detail } if detail.ends_with("max_tokens is too large")));
@@ -237,20 +255,20 @@ async fn a_refusal_of_both_names_is_told_and_not_remembered() {
     // Without a limit there is no name to change.
     failure(&model).await;
     assert_eq!(server.requests().len(), 3);
+    // The next one begins with the usual name again.
+    assert!(model.call(call(&["Hello"], Some(7))).await.is_err());
+    assert!(String::from_utf8(server.bodies().swap_remove(3)).unwrap().contains(r#""max_tokens":7"#));
 }
 
 #[tokio::test]
 async fn a_key_that_cannot_be_sent_is_refused_without_being_repeated() {
-    let client = HttpClients::new().unwrap().for_url("http://localhost").unwrap();
-    let api_key = Some("two\nlines".to_owned());
-    let endpoint = Endpoint {
-        base_url: "http://localhost/v1".into(),
-        model: "m".into(),
-        api_key,
-        flavor: Flavor::Unknown,
-    };
+    let endpoint =
+        Endpoint { api_key: Some("two\nlines".into()), ..Endpoint::new("http://localhost/v1", "m") };
     assert!(!format!("{endpoint:?}").contains("lines"));
-    let Failure::Refused { detail } = failure(&OpenAiModel::new(endpoint, client)).await else { panic!() };
+    let Failure::Refused { detail } = failure(&OpenAi::new(endpoint, ModelSpec::default()).unwrap()).await
+    else {
+        panic!()
+    };
     assert!(detail.contains("API key") && !detail.contains("two"), "{detail}");
 }
 

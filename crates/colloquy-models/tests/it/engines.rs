@@ -7,9 +7,12 @@ use std::{
     time::Duration,
 };
 
-use colloquy::ports::{LoadNotice, ModelError, Models, Opened};
-use colloquy_core::turn::{Failure, Locality};
-use colloquy_models::engines::{Engines, EnginesConfig, WAITING_MAX};
+use colloquy::ports::{LoadNotice, ModelError, Models, NotAdmitted, Opened};
+use colloquy_core::{
+    seat::ToolWire,
+    turn::{Failure, Locality},
+};
+use colloquy_models::engines::{Engines, EnginesConfig, ServeError, WAITING_MAX};
 use futures::StreamExt;
 use tokio::sync::mpsc;
 
@@ -30,12 +33,12 @@ async fn a_turn_starts_the_engine_and_the_next_one_finds_it_running() {
     let stage = Stage::new().await;
     let (engines, model) = (stage.engines(), stage.model("one"));
     assert_eq!(engines.allocated_window(&model), None);
-    assert_eq!(engines.admit(&model).unwrap().locality(), Locality::Local);
+    assert_eq!(engines.admit(Some(&model)).unwrap().locality(), Locality::Local);
 
     let (opened, notices) = open(&engines, &model).await;
     let opened = opened.unwrap();
     assert_eq!(notices, [LoadNotice::Loading]);
-    assert_eq!(opened.window_tokens, Some(WINDOW_TOKENS));
+    assert_eq!(opened.spec.context_window, Some(WINDOW_TOKENS));
     assert_eq!(engines.allocated_window(&model), Some(WINDOW_TOKENS));
     assert_eq!(ask(&opened, "hello").await.unwrap(), "an answer");
     drop(opened);
@@ -53,6 +56,49 @@ async fn a_turn_starts_the_engine_and_the_next_one_finds_it_running() {
 }
 
 #[tokio::test]
+async fn what_a_model_can_do_is_known_before_it_is_opened_and_better_after() {
+    let stage = Stage::new().await;
+    let (engines, plain, tools) = (stage.engines(), stage.model("plain"), stage.model("tools"));
+    let before = engines.admit(Some(&plain)).unwrap().spec();
+    assert_eq!((before.id.as_str(), before.context_window), ("a model", Some(2_048)));
+    assert!(before.json_schema);
+    let opened = open(&engines, &plain).await.0.unwrap();
+    // The template of this one has no tools, and the engine would drop them without a word.
+    assert_eq!((opened.spec.context_window, opened.spec.tools), (Some(WINDOW_TOKENS), ToolWire::Text));
+    assert_eq!((opened.spec.id.as_str(), opened.spec.param_size), ("a model", Some(0.0)));
+    drop(opened);
+    assert_eq!(open(&engines, &tools).await.0.unwrap().spec.tools, ToolWire::Native);
+}
+
+#[tokio::test]
+async fn a_served_file_answers_whoever_names_no_model() {
+    let stage = Stage::new().await;
+    assert_eq!(stage.engines().admit(None).err(), Some(NotAdmitted::Unbound));
+
+    stage.model("one");
+    let engines = Engines::serving(stage.config(), stage.folder.path().join("one.gguf")).unwrap();
+    assert_eq!(engines.admit(None).unwrap().spec().id, "one");
+    let opened = open(&engines, None).await.0.unwrap();
+    assert_eq!(opened.spec.context_window, Some(WINDOW_TOKENS));
+    assert_eq!(ask(&opened, "hello").await.unwrap(), "an answer");
+    drop(opened);
+    // Another model can still be named.
+    drop(open(&engines, &stage.model("two")).await.0.unwrap());
+    stage.next_start().await.gone().await;
+    assert!(stage.next_start().await.arguments.contains("two.gguf"));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_model_is_not_served() {
+    let stage = Stage::new().await;
+    let path = stage.folder.path().join("text.gguf");
+    fs::write(&path, "once upon a time").unwrap();
+    let refused = Engines::serving(stage.config(), &path).err().unwrap();
+    assert!(matches!(&refused, ServeError::Model { path: named, .. } if *named == path));
+    assert!(refused.to_string().contains("text.gguf"), "{refused}");
+}
+
+#[tokio::test]
 async fn turns_get_the_engine_in_the_order_in_which_they_came() {
     let stage = Stage::new().await;
     let (engines, model) = (Arc::new(stage.engines()), stage.model("one"));
@@ -61,7 +107,7 @@ async fn turns_get_the_engine_in_the_order_in_which_they_came() {
     let mut turns = Vec::new();
     for n in 0..3 {
         let (notices, mut told) = mpsc::channel(1);
-        let ticket = engines.admit(&model).unwrap();
+        let ticket = engines.admit(Some(&model)).unwrap();
         let entered = entered.clone();
         turns.push(tokio::spawn(async move {
             let opened = ticket.open(notices).await.unwrap();
@@ -177,7 +223,7 @@ async fn a_load_goes_on_when_its_turn_is_dropped_and_the_next_turn_finds_it() {
     let stage = Stage::new().await;
     let (engines, model) = (stage.engines(), stage.model("slow"));
     let (notices, _told) = mpsc::channel(8);
-    let dropped = tokio::spawn(engines.admit(&model).unwrap().open(notices));
+    let dropped = tokio::spawn(engines.admit(Some(&model)).unwrap().open(notices));
     let mut process = stage.next_start().await;
     dropped.abort();
     assert!(dropped.await.unwrap_err().is_cancelled());
@@ -196,7 +242,7 @@ async fn an_engine_whose_end_was_begun_by_a_dropped_turn_is_given_to_nobody() {
     drop(open(&engines, &lingering).await.0.unwrap());
     let first = stage.next_start().await;
     let (notices, _told) = mpsc::channel(8);
-    let exchanging = tokio::spawn(engines.admit(&two).unwrap().open(notices));
+    let exchanging = tokio::spawn(engines.admit(Some(&two)).unwrap().open(notices));
     first.gone().await;
     exchanging.abort();
     assert!(exchanging.await.unwrap_err().is_cancelled());
@@ -211,10 +257,10 @@ async fn an_engine_whose_end_was_begun_by_a_dropped_turn_is_given_to_nobody() {
 async fn the_queue_has_an_end_and_a_dropped_ticket_gives_its_place_back() {
     let stage = Stage::new().await;
     let (engines, model) = (stage.engines(), stage.model("one"));
-    let mut tickets: Vec<_> = (0..=WAITING_MAX).map(|_| engines.admit(&model).unwrap()).collect();
-    assert_eq!(engines.admit(&model).err().unwrap().waiting, WAITING_MAX);
+    let mut tickets: Vec<_> = (0..=WAITING_MAX).map(|_| engines.admit(Some(&model)).unwrap()).collect();
+    assert_eq!(engines.admit(Some(&model)).err(), Some(NotAdmitted::Overloaded { waiting: WAITING_MAX }));
     tickets.pop();
-    assert!(engines.admit(&model).is_ok());
+    assert!(engines.admit(Some(&model)).is_ok());
 }
 
 #[tokio::test]
@@ -224,7 +270,7 @@ async fn a_dropped_wait_loses_no_place_and_no_turn() {
     let first = open(&engines, &model).await.0.unwrap();
     for _ in 0..2 * WAITING_MAX {
         let (notices, mut told) = mpsc::channel(1);
-        let waiting = tokio::spawn(engines.admit(&model).unwrap().open(notices));
+        let waiting = tokio::spawn(engines.admit(Some(&model)).unwrap().open(notices));
         assert_eq!(soon(told.recv()).await, Some(LoadNotice::Waiting));
         waiting.abort();
         assert!(waiting.await.unwrap_err().is_cancelled());
@@ -239,7 +285,7 @@ async fn a_shut_down_ends_the_engine_under_a_turn_and_lets_nobody_in() {
     let (engines, model) = (stage.engines(), stage.model("one"));
     let opened = open(&engines, &model).await.0.unwrap();
     let (notices, mut told) = mpsc::channel(1);
-    let waiting = tokio::spawn(engines.admit(&model).unwrap().open(notices));
+    let waiting = tokio::spawn(engines.admit(Some(&model)).unwrap().open(notices));
     assert_eq!(soon(told.recv()).await, Some(LoadNotice::Waiting));
 
     soon(engines.shut_down()).await;

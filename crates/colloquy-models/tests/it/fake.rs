@@ -2,7 +2,7 @@
 //! second binary has to be built or found.
 //!
 //! The name of the model file decides how it starts (`broken` ends at once, `slow` loads until it
-//! is told, `lingering` leaves somebody with its pipes, so that its end takes a while to be known),
+//! is told, `tools` has a template with tools, `lingering` leaves somebody with its pipes, so that its end takes a while to be known),
 //! the last word of the question how it answers (`die` ends in the middle). It holds a connection
 //! to the test, whose end tells the test that the process is gone.
 
@@ -56,10 +56,11 @@ async fn serve(arguments: String, lifeline: &str) {
     let ready = Arc::new(AtomicBool::new(model != "slow"));
     let mut line = TcpStream::connect(lifeline).await.unwrap();
     line.write_all(format!("{arguments}\n").as_bytes()).await.unwrap();
+    let supports_tools = model == "tools";
     let key = format!("Bearer {}", env::var("LLAMA_API_KEY").unwrap());
     let listener = TcpListener::bind(format!("127.0.0.1:{}", argument("--port"))).await.unwrap();
     tokio::select! {
-        served = axum::serve(listener, routes(key, Arc::clone(&ready))).into_future() => served.unwrap(),
+        served = axum::serve(listener, routes(key, supports_tools, Arc::clone(&ready))).into_future() => served.unwrap(),
         () = obey(line, ready) => (),
     }
 }
@@ -74,11 +75,14 @@ async fn obey(line: TcpStream, ready: Arc<AtomicBool>) {
     std::future::pending::<()>().await;
 }
 
-fn routes(key: String, ready: Arc<AtomicBool>) -> Router {
+fn routes(key: String, supports_tools: bool, ready: Arc<AtomicBool>) -> Router {
     let health = move || async move {
         if ready.load(Ordering::Relaxed) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
     };
-    let props = Json(json!({ "default_generation_settings": { "n_ctx": WINDOW_TOKENS } }));
+    let props = Json(json!({
+        "default_generation_settings": { "n_ctx": WINDOW_TOKENS },
+        "chat_template_caps": { "supports_tools": supports_tools },
+    }));
     let is_ours = move |headers: &HeaderMap| headers["authorization"].to_str().unwrap() == key;
     let is_ours_too = is_ours.clone();
     let props = move |headers: HeaderMap| async move {

@@ -4,6 +4,10 @@
 
 mod engines;
 mod fake;
+mod forced;
+mod llama_server;
 mod real;
+mod real_messages;
+mod real_responses;
 mod remote;
 mod stage;

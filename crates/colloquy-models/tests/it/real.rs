@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use crate::stage::{ask, call, llama as llama_row, open, soon};
 
-const MODEL: &str = "models/SmolLM2-135M-Instruct.Q4_1.gguf";
+pub(crate) const MODEL: &str = "models/SmolLM2-135M-Instruct.Q4_1.gguf";
 
 fn cache() -> PathBuf {
     let folder = |name| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
@@ -30,7 +30,7 @@ fn cache() -> PathBuf {
         .expect("HOME is set")
 }
 
-fn installed(name: &str) -> PathBuf {
+pub(crate) fn installed(name: &str) -> PathBuf {
     let path = cache().join(name);
     let hint = "cargo run -p colloquy-server -- setup";
     assert!(path.is_file(), "{} is missing; run `{hint}`", path.display());
@@ -69,7 +69,7 @@ async fn the_engine_says_its_version() {
 async fn smollm2_knows_the_capital_of_france() {
     let (engines, model) = engines();
     let opened = open(&engines, &model).await.0.unwrap();
-    assert_eq!(opened.window_tokens, Some(8_192));
+    assert_eq!(opened.spec.context_window, Some(8_192));
     assert!(matches!(*opened.control_tokens, ControlTokens::Vocabulary(_)));
     let answer = ask(&opened, "What is the capital of France?").await.unwrap();
     assert!(answer.contains("Paris"), "{answer}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use colloquy::ports::{EngineKind, LlmRow, LoadNotice, Models};
+use colloquy::ports::{EngineKind, LlmRow, LoadNotice, Models, NotAdmitted};
 use colloquy_core::{
     control_tokens::ControlTokens,
     turn::{Failure, Locality},
@@ -28,10 +28,10 @@ fn engines(parallel_remote: usize) -> Engines {
 async fn a_remote_model_is_open_at_once_with_its_declared_window() {
     let engines = engines(2);
     let model = model(None);
-    assert_eq!(engines.admit(&model).unwrap().locality(), Locality::Remote);
+    assert_eq!(engines.admit(Some(&model)).unwrap().locality(), Locality::Remote);
     let (opened, notices) = open(&engines, &model).await;
     let opened = opened.unwrap();
-    assert_eq!((opened.window_tokens, notices), (Some(2_048), Vec::new()));
+    assert_eq!((opened.spec.context_window, notices), (Some(2_048), Vec::new()));
     assert_eq!(*opened.control_tokens, ControlTokens::KnownMarkers);
     assert_eq!(opened.model.name().1, "theirs");
     assert_eq!(engines.allocated_window(&model), None);
@@ -52,11 +52,11 @@ async fn more_turns_than_allowed_at_once_wait_and_the_queue_has_an_end() {
     let model = model(None);
     let first = open(&engines, &model).await.0.unwrap();
     let (notices, mut told) = mpsc::channel(1);
-    let second = tokio::spawn(engines.admit(&model).unwrap().open(notices));
+    let second = tokio::spawn(engines.admit(Some(&model)).unwrap().open(notices));
     assert_eq!(soon(told.recv()).await, Some(LoadNotice::Waiting));
 
-    let waiting: Vec<_> = (1..WAITING_MAX).map(|_| engines.admit(&model).unwrap()).collect();
-    assert_eq!(engines.admit(&model).err().unwrap().waiting, WAITING_MAX);
+    let waiting: Vec<_> = (1..WAITING_MAX).map(|_| engines.admit(Some(&model)).unwrap()).collect();
+    assert_eq!(engines.admit(Some(&model)).err(), Some(NotAdmitted::Overloaded { waiting: WAITING_MAX }));
     drop((first, waiting));
     assert!(soon(second).await.unwrap().is_ok());
 }

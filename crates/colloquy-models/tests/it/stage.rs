@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,6 +14,7 @@ use colloquy::ports::{
     CallOptions, EngineKind, LlmRow, LoadNotice, ModelCall, ModelChunk, ModelError, Models, Opened, Sampling,
 };
 use colloquy_core::{
+    block::Block,
     message::{LlmId, Role},
     prepare::{PreparedConversation, PreparedTurn},
 };
@@ -110,9 +112,12 @@ pub(crate) fn row(engine: EngineKind) -> LlmRow {
 }
 
 /// Opens a model and gives what the reader was told meanwhile.
-pub(crate) async fn open(engines: &Engines, llm: &LlmRow) -> (Result<Opened, ModelError>, Vec<LoadNotice>) {
+pub(crate) async fn open<'a>(
+    engines: &Engines,
+    llm: impl Into<Option<&'a LlmRow>>,
+) -> (Result<Opened, ModelError>, Vec<LoadNotice>) {
     let (notices, mut told) = mpsc::channel(8);
-    let opened = soon(engines.admit(llm).unwrap().open(notices)).await;
+    let opened = soon(engines.admit(llm.into()).unwrap().open(notices)).await;
     let mut all = Vec::new();
     while let Some(notice) = told.recv().await {
         all.push(notice);
@@ -124,7 +129,12 @@ pub(crate) fn call(question: &str) -> ModelCall {
     ModelCall {
         prepared: PreparedConversation {
             system: "Answer.".into(),
-            turns: vec![PreparedTurn { role: Role::User, text: question.into() }],
+            turns: vec![Arc::new(PreparedTurn {
+                role: Role::User,
+                blocks: vec![Block::Text(question.into())],
+                n_stable: 1,
+            })],
+            ..PreparedConversation::default()
         },
         sampling: Sampling {
             temperature: 0.0,
@@ -135,7 +145,7 @@ pub(crate) fn call(question: &str) -> ModelCall {
             repetition_penalty: 1.1,
             repetition_context_size: 64,
         },
-        options: CallOptions { max_tokens: Some(200), window_tokens: None },
+        options: CallOptions { max_tokens: Some(200), ..CallOptions::default() },
     }
 }
 
@@ -146,7 +156,12 @@ pub(crate) async fn ask(opened: &Opened, question: &str) -> Result<String, Model
     while let Some(chunk) = soon(chunks.next()).await {
         match chunk? {
             ModelChunk::Text(piece) => text.push_str(&piece),
-            ModelChunk::Reading { .. } | ModelChunk::Reasoning(_) | ModelChunk::End { .. } => (),
+            ModelChunk::Reading { .. }
+            | ModelChunk::Reasoning(_)
+            | ModelChunk::ReasoningSignature(_)
+            | ModelChunk::RedactedReasoning(_)
+            | ModelChunk::ToolCall(_)
+            | ModelChunk::End { .. } => (),
         }
     }
     Ok(text)

@@ -3,6 +3,7 @@
 
 use std::{
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,6 +14,7 @@ use colloquy::{
     stream::{Done, StreamEvent},
 };
 use colloquy_core::{
+    block::Block,
     message::{ConversationId, Role, Usage},
     prepare::{PreparedConversation, PreparedTurn},
 };
@@ -140,7 +142,13 @@ async fn ask(host: &Host, id: ConversationId, text: String) -> Cost {
             }
             StreamEvent::Done(Done { usage: reported, .. }) => usage = reported,
             StreamEvent::Error(error) => panic!("{error:?}"),
-            StreamEvent::Thinking(_) | StreamEvent::Progress(_) | StreamEvent::Reload => {}
+            StreamEvent::Thinking(_)
+            | StreamEvent::Withdraw { .. }
+            | StreamEvent::ToolCall { .. }
+            | StreamEvent::ToolResult { .. }
+            | StreamEvent::Steer { .. }
+            | StreamEvent::Progress(_)
+            | StreamEvent::Reload => {}
         }
     }
     cost(first_ms, usage, answer)
@@ -162,14 +170,14 @@ async fn straight(cache: &std::path::Path) -> Vec<Cost> {
         created_at: 0,
     };
     let (notices, _told) = tokio::sync::mpsc::channel(8);
-    let opened = engines.admit(&llm).unwrap().open(notices).await.unwrap();
-    let mut threads: [Vec<PreparedTurn>; 3] = Default::default();
+    let opened = engines.admit(Some(&llm)).unwrap().open(notices).await.unwrap();
+    let mut threads: [Vec<Arc<PreparedTurn>>; 3] = Default::default();
     let mut costs = Vec::new();
     for thread in TURNS {
         let turns = &mut threads[thread];
-        turns.push(PreparedTurn { role: Role::User, text: question(thread, turns.is_empty()) });
+        turns.push(said(Role::User, question(thread, turns.is_empty())));
         let cost = call(&opened, turns.clone()).await;
-        turns.push(PreparedTurn { role: Role::Assistant, text: cost.answer.clone() });
+        turns.push(said(Role::Assistant, cost.answer.clone()));
         costs.push(cost);
     }
     drop(opened);
@@ -177,10 +185,14 @@ async fn straight(cache: &std::path::Path) -> Vec<Cost> {
     costs
 }
 
-async fn call(opened: &Opened, turns: Vec<PreparedTurn>) -> Cost {
-    let system = colloquy_core::objective::Tier::Tiny.persona().to_owned();
+fn said(role: Role, text: String) -> Arc<PreparedTurn> {
+    Arc::new(PreparedTurn { role, blocks: vec![Block::Text(text)], n_stable: 1 })
+}
+
+async fn call(opened: &Opened, turns: Vec<Arc<PreparedTurn>>) -> Cost {
+    let system = colloquy_core::persona::Tier::Tiny.persona().to_owned();
     let call = ModelCall {
-        prepared: PreparedConversation { system, turns },
+        prepared: PreparedConversation { system, turns, ..PreparedConversation::default() },
         sampling: Sampling {
             temperature: 0.0,
             top_p: 0.95,
@@ -190,7 +202,11 @@ async fn call(opened: &Opened, turns: Vec<PreparedTurn>) -> Cost {
             repetition_penalty: 1.1,
             repetition_context_size: 64,
         },
-        options: CallOptions { max_tokens: Some(ANSWER_TOKENS), window_tokens: opened.window_tokens },
+        options: CallOptions {
+            max_tokens: Some(ANSWER_TOKENS),
+            window_tokens: opened.spec.context_window,
+            ..CallOptions::default()
+        },
     };
     let started = Instant::now();
     let mut chunks = opened.model.call(call).await.unwrap();
@@ -204,7 +220,11 @@ async fn call(opened: &Opened, turns: Vec<PreparedTurn>) -> Cost {
                 answer.push_str(&text);
             }
             ModelChunk::End { usage, .. } => reported = usage,
-            ModelChunk::Reading { .. } | ModelChunk::Reasoning(_) => {}
+            ModelChunk::Reading { .. }
+            | ModelChunk::Reasoning(_)
+            | ModelChunk::ReasoningSignature(_)
+            | ModelChunk::RedactedReasoning(_)
+            | ModelChunk::ToolCall(_) => {}
         }
     }
     cost(first_ms, reported, answer)

@@ -148,6 +148,9 @@ impl<'a> Writer<'a> {
             message_uid: OsIds.uid(),
             blocks: vec![Block::Text(QUESTION.into())],
             app_authored: false,
+            artifacts: Vec::new(),
+            before: Vec::new(),
+            head: None,
             request: colloquy::record::encode_request(None),
             llm_id: Some(self.llm.id),
             at: 1_000,
@@ -167,6 +170,8 @@ impl<'a> Writer<'a> {
             origin: None,
             usage: None,
             finish_reason: None,
+            compactable: true,
+            inbox_ordinal: None,
         };
         let commit = Commit {
             turn_id: asked.turn_id,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use colloquy_models::openai::HttpClients;
+use colloquy_models::client::HttpClients;
 use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! The events of a turn's stream (server reference § 3, design § 9).
 
-use colloquy::stream::{Progress, StreamEvent};
+use colloquy::stream::{Progress, StreamEvent, Withdrawn};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{UsageJson, uid};
 
@@ -14,6 +15,28 @@ pub(crate) enum EventJson<'a> {
         text: &'a str,
     },
     Thinking {
+        seq: u64,
+        text: &'a str,
+    },
+    Withdraw {
+        seq: u64,
+        from_seq: u64,
+        to: &'static str,
+    },
+    ToolCall {
+        seq: u64,
+        id: &'a str,
+        name: &'a str,
+        args: Value,
+    },
+    ToolResult {
+        seq: u64,
+        id: &'a str,
+        name: &'a str,
+        text: &'a str,
+        is_error: bool,
+    },
+    Steer {
         seq: u64,
         text: &'a str,
     },
@@ -51,6 +74,20 @@ impl<'a> EventJson<'a> {
         match event {
             StreamEvent::Answer(text) => Self::Answer { seq, text },
             StreamEvent::Thinking(text) => Self::Thinking { seq, text },
+            StreamEvent::Withdraw { from_seq, to } => {
+                let to = match to {
+                    Withdrawn::Thinking => "thinking",
+                    Withdrawn::Nothing => "nothing",
+                };
+                Self::Withdraw { seq, from_seq: *from_seq, to }
+            }
+            StreamEvent::ToolCall { id, name, input } => {
+                Self::ToolCall { seq, id, name, args: arguments(input) }
+            }
+            StreamEvent::ToolResult { id, name, text, is_error } => {
+                Self::ToolResult { seq, id, name, text, is_error: *is_error }
+            }
+            StreamEvent::Steer { text } => Self::Steer { seq, text },
             StreamEvent::Progress(progress) => {
                 let (phase, done, total) = match *progress {
                     Progress::Waiting => ("waiting", None, None),
@@ -75,6 +112,17 @@ impl<'a> EventJson<'a> {
     }
 }
 
+/// The arguments of a call as an object: none are an empty one, unreadable ones stand under `raw`.
+pub(crate) fn arguments(input: &str) -> Value {
+    if input.trim().is_empty() {
+        return json!({});
+    }
+    match serde_json::from_str(input) {
+        Ok(arguments @ Value::Object(_)) => arguments,
+        Ok(_) | Err(_) => json!({"raw": input}),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use colloquy::stream::{Done, StreamError};
@@ -82,8 +130,6 @@ mod tests {
         message::{MessageId, Uid, Usage},
         turn::{FailureCode, Outcome},
     };
-
-    use serde_json::Value;
 
     use super::*;
     use crate::ndjson::line;
@@ -103,6 +149,42 @@ mod tests {
             r#"{"t":"progress","seq":1,"phase":"reading","done":128,"total":300}"#,
         );
         check(StreamEvent::Reload, r#"{"t":"memory_reload","seq":1,"reason":"idle"}"#);
+    }
+
+    #[test]
+    fn a_call_carries_its_arguments_as_an_object_whatever_the_model_wrote() {
+        let call = |input: &str| StreamEvent::ToolCall {
+            id: "c1".into(),
+            name: "search".into(),
+            input: input.into(),
+        };
+        for (input, args) in [
+            (r#"{"q":"x"}"#, r#"{"q":"x"}"#),
+            (" ", "{}"),
+            (r#"{"q":"#, r#"{"raw":"{\"q\":"}"#),
+            ("[1]", r#"{"raw":"[1]"}"#),
+        ] {
+            let expected = format!(r#"{{"t":"tool_call","seq":1,"id":"c1","name":"search","args":{args}}}"#);
+            check(call(input), &expected);
+        }
+        let result = StreamEvent::ToolResult {
+            id: "c1".into(),
+            name: "search".into(),
+            text: "none".into(),
+            is_error: true,
+        };
+        check(
+            result,
+            r#"{"t":"tool_result","seq":1,"id":"c1","name":"search","text":"none","is_error":true}"#,
+        );
+    }
+
+    #[test]
+    fn withdrawn_text_says_from_where_and_what_it_was() {
+        let withdraw = |to| StreamEvent::Withdraw { from_seq: 3, to };
+        check(withdraw(Withdrawn::Thinking), r#"{"t":"withdraw","seq":1,"from_seq":3,"to":"thinking"}"#);
+        check(withdraw(Withdrawn::Nothing), r#"{"t":"withdraw","seq":1,"from_seq":3,"to":"nothing"}"#);
+        check(StreamEvent::Steer { text: "also".into() }, r#"{"t":"steer","seq":1,"text":"also"}"#);
     }
 
     #[test]

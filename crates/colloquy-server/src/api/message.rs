@@ -13,7 +13,7 @@ use colloquy_core::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ErrorJson, UsageJson, timestamp, uid};
+use super::{ErrorJson, UsageJson, arguments, timestamp, uid};
 
 /// A message as lists show it.
 #[derive(Debug, Serialize)]
@@ -112,13 +112,21 @@ impl Steps {
 
     fn read_block(&mut self, kind: Kind, block: &Block) {
         let event = match block {
-            Block::Reasoning(text) => TraceEvent::Thinking { text: text.clone() },
+            Block::Reasoning(reasoning) if reasoning.text.is_empty() => return,
+            Block::Reasoning(reasoning) => TraceEvent::Thinking { text: reasoning.text.clone() },
             // What is said before a call is narration, shown with the steps and not as the answer.
             Block::Text(text) if kind == Kind::Call => TraceEvent::Thinking { text: text.clone() },
-            Block::Text(_) => return,
+            Block::Text(_)
+            | Block::Value(_)
+            | Block::Json(_)
+            | Block::ToolDefinition(_)
+            | Block::Image(_)
+            | Block::File(_)
+            | Block::RedactedReasoning(_)
+            | Block::Skill(_) => return,
             Block::ToolCall(call) => {
                 self.calls.push((call.id.clone(), call.name.clone()));
-                TraceEvent::ToolCall { name: call.name.clone(), args: call.input.clone() }
+                TraceEvent::ToolCall { name: call.name.clone(), args: arguments(&call.input) }
             }
             Block::ToolResult(result) => TraceEvent::ToolResult {
                 name: self.name_of(&result.call_id).to_owned(),

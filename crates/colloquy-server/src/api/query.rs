@@ -30,6 +30,7 @@ pub(crate) fn ask(mut fields: Fields) -> Result<Ask, Problem> {
         temperature: ranged(&mut fields, "temperature", 2.0, "must be between 0 and 2"),
         top_p: ranged(&mut fields, "top_p", 1.0, "must be between 0 and 1"),
         custom_prompt: custom_prompt(&mut fields),
+        ..Ask::default()
     };
     fields.finish()?;
     Ok(ask)

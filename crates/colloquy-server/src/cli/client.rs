@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
-use colloquy_models::openai::HttpClients;
+use colloquy_models::client::HttpClients;
 use futures::{Stream, StreamExt, TryStreamExt, stream::BoxStream};
 use reqwest::{Method, StatusCode, header};
 use serde::de::DeserializeOwned;

@@ -30,13 +30,13 @@ fn row() -> ConversationRow {
 }
 
 fn branch() -> Vec<StoredMessage> {
-    let call = ToolCall { id: "c1".into(), name: "clock".into(), input: serde_json::json!({}) };
+    let call = ToolCall { id: "c1".into(), name: "clock".into(), input: "{}".into() };
     let result = ToolResult { call_id: "c1".into(), text: "noon".into(), is_error: true };
     let blocks = [
         (Kind::Question, vec![Block::Text("When?".into())]),
         (Kind::Call, vec![Block::ToolCall(call)]),
         (Kind::Results, vec![Block::ToolResult(result)]),
-        (Kind::Answer, vec![Block::Reasoning("Hm.\n".into()), Block::Text("Noon.".into())]),
+        (Kind::Answer, vec![Block::reasoning("Hm.\n"), Block::Text("Noon.".into())]),
     ];
     let stored = |(at, (kind, blocks)): (usize, (Kind, Vec<Block>))| StoredMessage {
         message: Message {

@@ -48,7 +48,7 @@ fn cache_dir() -> PathBuf {
 /// A new conversation without chance in its sampling; gives its number.
 async fn greedy_conversation(served: &Served) -> String {
     let url = format!("{}/erudi/conversations", served.url());
-    let http = colloquy_models::openai::HttpClients::new().unwrap().for_url(&url).unwrap();
+    let http = colloquy_models::client::HttpClients::new().unwrap().for_url(&url).unwrap();
     let body = json!({ "temperature": 0.0 }).to_string();
     let request = http.post(url).header("content-type", "application/json").body(body);
     let created: Value =

@@ -14,7 +14,7 @@ use colloquy::{
     ports::{EngineKind, NewLlm, Principal, Store},
 };
 use colloquy_core::message::LlmId;
-use colloquy_models::openai::HttpClients;
+use colloquy_models::client::HttpClients;
 use colloquy_server::app::{AppState, Security, app};
 use colloquy_store_sqlite::SqliteStore;
 use colloquy_testkit::{

@@ -49,9 +49,15 @@ pub(crate) async fn ask(
     number: u64,
     text: &str,
 ) -> AppendedQuestion {
+    let question = question(store, id, number, text).await;
+    store.append_question(&Principal::local(), id, question).await.unwrap()
+}
+
+/// A question for the tip. `number` makes the identities.
+pub(crate) async fn question(store: &SqliteStore, id: ConversationId, number: u64, text: &str) -> Question {
     let row = store.find_conversation(&Principal::local(), id).await.unwrap().unwrap();
     let number = (id.0 as u64) << 32 | number << 2;
-    let question = Question {
+    Question {
         holder: uid(1),
         lease_ms: 10_000,
         turn_uid: uid(number),
@@ -59,11 +65,13 @@ pub(crate) async fn ask(
         message_uid: uid(number),
         blocks: vec![Block::Text(text.into())],
         app_authored: false,
+        artifacts: Vec::new(),
+        before: Vec::new(),
+        head: None,
         request: colloquy::record::encode_request(None),
         llm_id: None,
         at: NOW,
-    };
-    store.append_question(&Principal::local(), id, question).await.unwrap()
+    }
 }
 
 pub(crate) fn answer_to(asked: &AppendedQuestion, text: &str) -> Commit {
@@ -78,6 +86,8 @@ pub(crate) fn answer_to(asked: &AppendedQuestion, text: &str) -> Commit {
         origin: None,
         usage: None,
         finish_reason: None,
+        compactable: true,
+        inbox_ordinal: None,
     };
     Commit {
         turn_id: asked.turn_id,

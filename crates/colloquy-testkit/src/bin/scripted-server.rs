@@ -1,6 +1,7 @@
 //! The scripted model server as a program, for benchmarks and for trying a client by hand.
 //!
-//! Answers every request with the same number of words, and prints its base URL once it listens.
+//! Answers every request with the same number of words, in the wire of its path, and prints its
+//! base URL once it listens.
 
 use std::{
     io::{self, Write},
@@ -11,7 +12,7 @@ use clap::Parser;
 use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
 
 #[derive(Parser)]
-#[command(about = "An OpenAI-compatible server that says the same words to everybody.")]
+#[command(about = "A model server, in every wire, that says the same words to everybody.")]
 struct Arguments {
     /// How many words each answer has.
     #[arg(long, default_value_t = 2_000)]

@@ -24,9 +24,22 @@ fn a_lost_message_is_found() {
 }
 
 #[test]
-#[should_panic(expected = "a request must begin with its messages")]
-fn a_request_that_begins_with_something_else_is_refused() {
-    assert_prefix_stable(&[br#"{"model":"m","messages":[]}"#.to_vec(), request("", "")]);
+fn what_stands_before_the_messages_must_stay_too() {
+    let responses = |instructions: &str, input: &str| {
+        format!(r#"{{"instructions":"{instructions}","input":[{input}],"top_p":1}}"#).into_bytes()
+    };
+    let named_so = r#"messages\":["#;
+    assert_prefix_stable(&[responses(named_so, "1"), responses(named_so, r#"1,{"input":[2]},3"#)]);
+    let changed = [responses("be kind", "1"), responses("be brief", "1,2")];
+    let refused = std::panic::catch_unwind(|| assert_prefix_stable(&changed)).unwrap_err();
+    let words = refused.downcast_ref::<String>().unwrap();
+    assert!(words.contains("request 1 is no prefix of request 2; they part at byte 20"), "{words}");
+}
+
+#[test]
+#[should_panic(expected = "a request must hold a list of messages or input")]
+fn a_request_without_messages_is_refused() {
+    assert_prefix_stable(&[br#"{"model":"m","tools":[{"messages":[]}]}"#.to_vec(), request("", "")]);
 }
 
 #[test]

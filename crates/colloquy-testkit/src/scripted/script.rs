@@ -1,9 +1,10 @@
 //! What a scripted model does in one call, and how its engine opens.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, fmt, sync::Arc};
 
-use colloquy::ports::LoadNotice;
+use colloquy::ports::{LoadNotice, ModelCall};
 use colloquy_core::{
+    block::ToolCall,
     message::{FinishReason, Usage},
     turn::Failure,
 };
@@ -17,6 +18,12 @@ pub enum Step {
     Text(String),
     /// Says a piece of its reasoning.
     Reasoning(String),
+    /// Proves the reasoning that came before.
+    ReasoningSignature(String),
+    /// Reasons without saying what.
+    RedactedReasoning(String),
+    /// Calls a tool.
+    ToolCall(ToolCall),
     /// Reports how much of the prompt it has read.
     Reading {
         /// Tokens read.
@@ -37,6 +44,24 @@ pub enum Step {
     Fail(Failure),
     /// Says nothing more and does not end.
     Hang,
+    /// Does what a script does that is chosen by what the model was asked.
+    Choose(Chooser),
+}
+
+/// Chooses a script by what the model was asked. Only a clone of it is equal to it.
+#[derive(Clone)]
+pub struct Chooser(Arc<dyn Fn(&ModelCall) -> Script + Send + Sync>);
+
+impl fmt::Debug for Chooser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chooser").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Chooser {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// What one call does, in order.
@@ -59,6 +84,11 @@ impl Script {
     /// A call that fails at once.
     pub fn fail(failure: Failure) -> Self {
         Self::new().then(Step::Fail(failure))
+    }
+
+    /// A call that does what `choose` says to what the model was asked, once it is asked.
+    pub fn from_call(choose: impl Fn(&ModelCall) -> Self + Send + Sync + 'static) -> Self {
+        Self::new().then(Step::Choose(Chooser(Arc::new(choose))))
     }
 
     /// Adds a step.
@@ -86,6 +116,25 @@ impl Script {
         self.then(Step::Reasoning(text.into()))
     }
 
+    /// Adds `text` as one piece of reasoning, and its proof.
+    #[must_use]
+    pub fn signed_reasoning(self, text: &str, signature: &str) -> Self {
+        self.reasoning(text).then(Step::ReasoningSignature(signature.into()))
+    }
+
+    /// Adds reasoning that only its provider can read.
+    #[must_use]
+    pub fn redacted(self, data: &str) -> Self {
+        self.then(Step::RedactedReasoning(data.into()))
+    }
+
+    /// Adds a call of the tool `name`; `input` need not be JSON, as with a real model. A call that
+    /// was cut off is followed by [`Self::finish`] with [`FinishReason::Length`].
+    #[must_use]
+    pub fn call(self, id: &str, name: &str, input: &str) -> Self {
+        self.then(Step::ToolCall(ToolCall { id: id.into(), name: name.into(), input: input.into() }))
+    }
+
     /// Waits at `gate`.
     #[must_use]
     pub fn pause(self, gate: &Gate) -> Self {
@@ -102,16 +151,33 @@ impl Script {
     #[must_use]
     pub fn finish(self, finish_reason: FinishReason) -> Self {
         let usage = Usage {
-            predicted_tokens: None,
             prompt_tokens: Some(20),
             reused_tokens: Some(10),
             output_tokens: Some(5),
+            ..Usage::default()
         };
         self.then(Step::End { finish_reason, usage })
     }
 
-    pub(super) fn into_steps(self) -> VecDeque<Step> {
-        self.steps
+    /// The steps that it takes for `call`: what is to be chosen is chosen.
+    pub(super) fn steps_for(self, call: &ModelCall) -> VecDeque<Step> {
+        let mut steps = VecDeque::with_capacity(self.steps.len());
+        for step in self.steps {
+            match step {
+                Step::Choose(Chooser(choose)) => steps.extend(choose(call).steps_for(call)),
+                Step::Text(_)
+                | Step::Reasoning(_)
+                | Step::ReasoningSignature(_)
+                | Step::RedactedReasoning(_)
+                | Step::ToolCall(_)
+                | Step::Reading { .. }
+                | Step::Pause(_)
+                | Step::End { .. }
+                | Step::Fail(_)
+                | Step::Hang => steps.push_back(step),
+            }
+        }
+        steps
     }
 }
 

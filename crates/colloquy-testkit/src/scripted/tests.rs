@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
 use colloquy::ports::{
-    CallOptions, EngineKind, LlmRow, LoadNotice, Model, ModelCall, ModelChunk, ModelError, Models, Sampling,
+    CallOptions, EngineKind, LlmRow, LoadNotice, Model, ModelCall, ModelChunk, ModelError, Models,
+    NotAdmitted, Sampling,
 };
 use colloquy_core::{
+    block::{Block, ToolCall, ToolResult},
     message::{FinishReason, LlmId, Role},
     prepare::{PreparedConversation, PreparedTurn},
-    turn::Failure,
+    seat::{ModelSpec, ThinkingMode, ToolWire},
+    turn::{Failure, Locality},
 };
 use futures::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
@@ -29,9 +32,16 @@ fn llm() -> LlmRow {
 }
 
 fn call(text: &str) -> ModelCall {
-    let turns = vec![PreparedTurn { role: Role::User, text: text.into() }];
+    asking(vec![(Role::User, Block::Text(text.into()))])
+}
+
+fn asking(turns: Vec<(Role, Block)>) -> ModelCall {
+    let turn = |(role, block)| Arc::new(PreparedTurn { role, blocks: vec![block], n_stable: 1 });
     ModelCall {
-        prepared: PreparedConversation { system: String::new(), turns },
+        prepared: PreparedConversation {
+            turns: turns.into_iter().map(turn).collect(),
+            ..PreparedConversation::default()
+        },
         sampling: Sampling {
             temperature: 0.7,
             top_p: 0.9,
@@ -47,7 +57,7 @@ fn call(text: &str) -> ModelCall {
 
 async fn model(models: &ScriptedModels) -> Arc<dyn Model> {
     let (notices, _) = mpsc::channel(8);
-    models.admit(&llm()).unwrap().open(notices).await.unwrap().model
+    models.admit(Some(&llm())).unwrap().open(notices).await.unwrap().model
 }
 
 async fn chunks(models: &ScriptedModels, question: &str) -> Vec<ModelChunk> {
@@ -64,6 +74,38 @@ async fn an_answer_comes_word_by_word_and_ends_once() {
     assert!(matches!(chunks[3..], [ModelChunk::End { finish_reason: FinishReason::Stop, .. }]));
     assert_eq!(models.calls()[0].end, CallEnd::Ended);
     assert_eq!(models.calls()[0].call, call("The capital?"));
+}
+
+#[tokio::test]
+async fn calls_and_reasoning_come_as_they_are_scripted_cut_ones_too() {
+    let models = ScriptedModels::new([Script::new()
+        .signed_reasoning("hm", "proof")
+        .redacted("c2VjcmV0")
+        .call("c1", "search", r#"{"for":"#)
+        .finish(FinishReason::Length)]);
+    let chunks = chunks(&models, "Look it up.").await;
+    let call = ToolCall { id: "c1".into(), name: "search".into(), input: r#"{"for":"#.into() };
+    let said = [
+        ModelChunk::Reasoning("hm".into()),
+        ModelChunk::ReasoningSignature("proof".into()),
+        ModelChunk::RedactedReasoning("c2VjcmV0".into()),
+        ModelChunk::ToolCall(call),
+    ];
+    assert_eq!(chunks[..4], said);
+    assert!(matches!(chunks[4..], [ModelChunk::End { finish_reason: FinishReason::Length, .. }]));
+}
+
+#[tokio::test]
+async fn a_script_may_be_chosen_by_what_the_model_was_asked() {
+    let echo = Script::from_call(|call| {
+        let asked = call.prepared.turns.last().and_then(|turn| turn.blocks[0].as_text()).unwrap();
+        Script::new().text(&asked.to_uppercase())
+    });
+    let models = ScriptedModels::new([echo.clone(), echo.stop()]);
+    assert_eq!(chunks(&models, "moin").await, [ModelChunk::Text("MOIN".into())]);
+    let last = chunks(&models, "bye").await;
+    assert_eq!(last[0], ModelChunk::Text("BYE".into()));
+    assert!(matches!(last[1..], [ModelChunk::End { .. }]));
 }
 
 #[tokio::test]
@@ -125,13 +167,13 @@ async fn an_opened_gate_lets_the_answer_go_on() {
 #[tokio::test]
 async fn places_and_holds_are_counted_until_they_are_dropped() {
     let models = ScriptedModels::new([]);
-    let ticket = models.admit(&llm()).unwrap();
+    let ticket = models.admit(Some(&llm())).unwrap();
     assert_eq!((models.n_tickets(), models.n_holds()), (1, 0));
     let opened = ticket.open(mpsc::channel(1).0).await.unwrap();
     assert_eq!((models.n_tickets(), models.n_holds()), (0, 1));
     drop(opened);
     assert_eq!(models.n_holds(), 0);
-    drop(models.admit(&llm()).unwrap());
+    drop(models.admit(Some(&llm())).unwrap());
     assert_eq!(models.n_tickets(), 0);
 }
 
@@ -145,7 +187,7 @@ async fn an_opening_tells_its_notices_and_fails_as_planned() {
         failure: Some(failure.clone()),
     });
     let (sender, mut notices) = mpsc::channel(4);
-    let refused = models.admit(&llm()).unwrap().open(sender).await.unwrap_err();
+    let refused = models.admit(Some(&llm())).unwrap().open(sender).await.unwrap_err();
     assert_eq!(refused, ModelError(failure));
     assert_eq!(notices.recv().await, Some(LoadNotice::Waiting));
     assert_eq!(notices.recv().await, Some(LoadNotice::Loading));
@@ -155,9 +197,51 @@ async fn an_opening_tells_its_notices_and_fails_as_planned() {
 async fn a_full_queue_refuses_until_it_is_emptied() {
     let models = ScriptedModels::new([]);
     models.set_overloaded(Some(64));
-    assert_eq!(models.admit(&llm()).map(|_| ()).unwrap_err().waiting, 64);
+    assert_eq!(models.admit(Some(&llm())).map(|_| ()).unwrap_err(), NotAdmitted::Overloaded { waiting: 64 });
     models.set_overloaded(None);
-    assert!(models.admit(&llm()).is_ok());
+    assert!(models.admit(Some(&llm())).is_ok());
+}
+
+#[tokio::test]
+async fn a_turn_that_names_no_model_gets_the_same_one() {
+    let models = ScriptedModels::new([Script::answer("ok")]);
+    let opened = models.admit(None).unwrap().open(mpsc::channel(1).0).await.unwrap();
+    let chunks: Vec<_> = opened.model.call(call("a")).await.unwrap().collect().await;
+    assert_eq!(chunks[0], Ok(ModelChunk::Text("ok".into())));
+}
+
+#[tokio::test]
+async fn what_the_model_can_do_is_told_before_and_after_it_is_opened() {
+    let models = ScriptedModels::with(Locality::Remote, Some(1_000), []);
+    assert_eq!(models.admit(None).unwrap().spec().context_window, Some(1_000));
+    let spec = ModelSpec {
+        context_window: Some(2_000),
+        max_output: Some(500),
+        thinking: ThinkingMode::Adaptive,
+        tools: ToolWire::Text,
+        ..ModelSpec::default()
+    };
+    models.set_spec(spec.clone());
+    assert_eq!(models.allocated_window(&llm()), Some(2_000));
+    let ticket = models.admit(None).unwrap();
+    assert_eq!(*ticket.spec(), spec);
+    assert_eq!(*ticket.open(mpsc::channel(1).0).await.unwrap().spec, spec);
+}
+
+#[tokio::test]
+#[should_panic(expected = "a scripted model was shown what no model takes: turn 2 has the result of c1")]
+async fn what_no_model_takes_is_refused_and_fails_the_test_even_if_nobody_looks() {
+    let models = ScriptedModels::new([Script::answer("never")]);
+    let result = ToolResult { call_id: "c1".into(), text: "found".into(), is_error: false };
+    let orphan = asking(vec![(Role::User, Block::Text("q".into())), (Role::User, Block::ToolResult(result))]);
+    let refused = model(&models).await.call(orphan).await.map(|_| ());
+    // A wrong refusal must not fail the test, for that is what is expected of it.
+    let is_refused = matches!(refused, Err(ModelError(Failure::Refused { .. })));
+    if is_refused && models.calls()[0].end == CallEnd::Failed {
+        drop(models);
+    } else {
+        std::mem::forget(models);
+    }
 }
 
 #[tokio::test]

@@ -77,6 +77,8 @@ pub async fn an_unknown_conversation_is_absent_everywhere(store: &Arc<dyn Store>
     assert!(!store.delete_conversation(who, id).await.unwrap());
     assert_eq!(store.list_messages(who, id, Page::default()).await.unwrap(), None);
     assert_eq!(store.load_view(who, id).await.unwrap(), None);
+    assert_eq!(store.load_head(who, id).await.unwrap(), None);
+    assert_eq!(store.load_artifacts(who, id).await.unwrap(), []);
     assert_eq!(store.find_message(who, MessageId(i64::MAX)).await.unwrap(), None);
     assert_eq!(store.set_star(who, MessageId(i64::MAX), Some(NOW)).await.unwrap(), None);
     assert_eq!(store.take_lease(who, id, Take::ByForce, chat.holder, NOW).await.unwrap(), None);

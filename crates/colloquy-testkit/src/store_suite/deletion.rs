@@ -6,8 +6,10 @@ use colloquy::ports::{Page, Store, StoreError, Take};
 
 use super::{
     Chat, LEASE_MS, NOW,
+    artifacts::artifact,
     fences::{assert_every_write_is_stale, chunk, tool_run},
     fresh_uid,
+    heads::head,
 };
 
 /// The turn that ran on it fails loudly, and nothing comes back.
@@ -15,11 +17,14 @@ pub async fn a_deleted_conversation_takes_no_late_write(store: &Arc<dyn Store>) 
     let chat = Chat::new(store).await;
     let (question, _) = chat.turn("1", "one").await;
     store.set_star(&chat.who, question, Some(NOW)).await.unwrap();
-    let second = chat.question(chat.tip().await, "2");
+    let mut second = chat.question(chat.tip().await, "2");
+    second.artifacts = vec![artifact("note", "abc123", "{}")];
+    second.head = Some(head("in short"));
     let turn_uid = second.turn_uid;
     let asked = chat.append(second).await.unwrap();
     store.start_tool_runs(&chat.who, &asked.lease, vec![tool_run(asked.turn_id)]).await.unwrap();
     store.append_events(vec![chunk(asked.lease, asked.turn_id, 1, &["tw"])]).await.unwrap();
+    chat.steer(&asked, "in French").await.unwrap();
     assert!(store.delete_conversation(&chat.who, chat.id).await.unwrap());
     assert!(!store.delete_conversation(&chat.who, chat.id).await.unwrap());
 
@@ -36,6 +41,8 @@ pub async fn a_deleted_conversation_takes_no_late_write(store: &Arc<dyn Store>) 
     assert_eq!(store.find_message(&chat.who, question).await.unwrap(), None);
     assert_eq!(store.set_star(&chat.who, question, Some(NOW)).await.unwrap(), None);
     assert_eq!(store.find_turn(&chat.who, chat.id, turn_uid).await.unwrap(), None);
+    assert_eq!(store.load_head(&chat.who, chat.id).await.unwrap(), None);
+    assert_eq!(store.load_artifacts(&chat.who, chat.id).await.unwrap(), []);
     assert_eq!(store.open_turns(i64::MAX).await.unwrap(), []);
     assert_eq!(store.sweep_events(i64::MAX).await.unwrap(), 0);
 }

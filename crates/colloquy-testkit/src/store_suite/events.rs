@@ -16,6 +16,10 @@ async fn pieces(store: &Arc<dyn Store>) -> Vec<String> {
         .filter_map(|event| match event {
             StreamEvent::Answer(piece) => Some(piece),
             StreamEvent::Thinking(_)
+            | StreamEvent::Withdraw { .. }
+            | StreamEvent::ToolCall { .. }
+            | StreamEvent::ToolResult { .. }
+            | StreamEvent::Steer { .. }
             | StreamEvent::Progress(_)
             | StreamEvent::Reload
             | StreamEvent::Error(_)

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use colloquy::ports::{
-    AppendedQuestion, EventChunk, Lease, Page, Store, StoreError, Take, ToolRun, ToolRunState,
+    AppendedQuestion, EventChunk, Lease, Page, StepCommit, Store, StoreError, Take, ToolRun, ToolRunState,
 };
 use colloquy::stream::StreamEvent;
 use colloquy_core::message::{Kind, TurnId};
 
-use super::{Chat, LEASE_MS, NOW, answer_to, assert_stale, fresh_uid, message, text};
+use super::{Chat, LEASE_MS, NOW, answer_to, artifacts::artifact, assert_stale, fresh_uid, message, text};
 
 pub(super) fn tool_run(turn_id: TurnId) -> ToolRun {
     ToolRun {
@@ -34,10 +34,14 @@ pub(super) fn chunk(lease: Lease, turn_id: TurnId, first_seq: u64, pieces: &[&st
 pub(super) async fn assert_every_write_is_stale(chat: &Chat<'_>, asked: &AppendedQuestion, lease: &Lease) {
     let (store, who, turn_id) = (chat.store, &chat.who, asked.turn_id);
     let step = message(Kind::Call, text("late"));
-    assert_stale(store.append_step(who, lease, turn_id, asked.message.id, step, NOW).await);
+    let step = StepCommit { turn_id, parent_id: asked.message.id, messages: vec![step], at: NOW };
+    assert_stale(store.append_step(who, lease, step).await);
+    assert_stale(store.accept_steer(who, lease, turn_id, text("late")).await);
     assert_stale(store.commit_turn(who, lease, answer_to(asked, "late")).await);
     assert_stale(store.start_tool_runs(who, lease, vec![tool_run(turn_id)]).await);
-    assert_stale(store.finish_tool_run(who, lease, tool_run(turn_id)).await);
+    assert_stale(
+        store.finish_tool_run(who, lease, tool_run(turn_id), vec![artifact("late", "000000", "{}")]).await,
+    );
     let refused = store.append_events(vec![chunk(*lease, turn_id, 1, &["late"])]).await.unwrap();
     assert_eq!(refused, [turn_id]);
     let lost = store.renew_leases(vec![*lease], NOW + LEASE_MS).await.unwrap();
@@ -67,7 +71,8 @@ pub async fn i7_every_fenced_write_of_a_stale_owner_is_refused(store: &Arc<dyn S
     assert_eq!(chat.row().await, before);
     assert_eq!(chat.texts().await, ["1"]);
     let dead = store.open_turns(NOW + LEASE_MS).await.unwrap();
-    assert!(dead[0].events.is_empty() && dead[0].tool_runs.is_empty());
+    assert!(dead[0].events.is_empty() && dead[0].tool_runs.is_empty() && dead[0].inbox.is_empty());
+    assert_eq!(store.load_artifacts(&chat.who, chat.id).await.unwrap(), []);
     // The new owner is not in the way of itself.
     chat.commit(&taken, answer_to(&asked, "one")).await.unwrap();
     assert_eq!(chat.texts().await, ["1", "one"]);
@@ -118,6 +123,7 @@ pub async fn a_lease_covers_only_the_turns_of_its_conversation(store: &Arc<dyn S
     let (here, there) = (one.ask("here").await, two.ask("there").await);
     assert_stale(one.commit(&here.lease, answer_to(&there, "?")).await);
     assert_stale(store.start_tool_runs(&one.who, &here.lease, vec![tool_run(there.turn_id)]).await);
+    assert_stale(store.accept_steer(&one.who, &here.lease, there.turn_id, text("?")).await);
     let refused = store.append_events(vec![chunk(here.lease, there.turn_id, 1, &["?"])]).await.unwrap();
     assert_eq!(refused, [there.turn_id]);
     assert_eq!((one.texts().await, two.texts().await), (vec!["here".into()], vec!["there".into()]));

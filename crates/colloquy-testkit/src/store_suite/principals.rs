@@ -6,7 +6,10 @@ use colloquy::ports::{
     ConversationPatch, EngineKind, NewConversation, NewLlm, Page, Store, StoreError, Take,
 };
 
-use super::{Chat, NOW, answer_to, fences::assert_every_write_is_stale, fresh_uid, principal, settings};
+use super::{
+    Chat, NOW, answer_to, artifacts::artifact, fences::assert_every_write_is_stale, fresh_uid, heads::head,
+    principal, settings,
+};
 
 fn llm(name: &str) -> NewLlm {
     NewLlm {
@@ -25,7 +28,9 @@ fn llm(name: &str) -> NewLlm {
 pub async fn i12_nothing_of_another_principal_can_be_seen(store: &Arc<dyn Store>) {
     let chat = Chat::of(store, principal("anne")).await;
     let own = store.insert_llm(&chat.who, llm("hers")).await.unwrap();
-    let question = chat.question(None, "secret");
+    let mut question = chat.question(None, "secret");
+    question.artifacts = vec![artifact("note", "secret", r#"{"text":"secret"}"#)];
+    question.head = Some(head("secret"));
     let turn_uid = question.turn_uid;
     let asked = chat.append(question).await.unwrap();
     let bob = principal("bob");
@@ -38,6 +43,8 @@ pub async fn i12_nothing_of_another_principal_can_be_seen(store: &Arc<dyn Store>
     assert_eq!(store.find_message(&bob, asked.message.id).await.unwrap(), None);
     assert_eq!(store.load_view(&bob, chat.id).await.unwrap(), None);
     assert_eq!(store.find_turn(&bob, chat.id, turn_uid).await.unwrap(), None);
+    assert_eq!(store.load_head(&bob, chat.id).await.unwrap(), None);
+    assert_eq!(store.load_artifacts(&bob, chat.id).await.unwrap(), []);
     // Nor through a conversation of one's own.
     let other = Chat::of(store, bob.clone()).await;
     assert_eq!(store.find_turn(&bob, other.id, turn_uid).await.unwrap(), None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use colloquy::{
-    ports::{Commit, Store, Take, ToolRun, ToolRunState, TurnState},
+    ports::{Commit, InboxMessage, Store, Take, ToolRun, ToolRunState, TurnState},
     stream::StreamEvent,
 };
 use colloquy_core::{
@@ -26,7 +26,7 @@ pub async fn a_dead_turn_comes_with_all_that_closing_it_needs(store: &Arc<dyn St
     let turn_uid = question.turn_uid;
     let asked = chat.append(question).await.unwrap();
     let step = message(Kind::Call, text("let me see"));
-    store.append_step(&chat.who, &asked.lease, asked.turn_id, asked.message.id, step, NOW).await.unwrap();
+    chat.step(&asked, asked.message.id, vec![step]).await.unwrap();
     let second = ToolRun { call_id: "c2".into(), ..tool_run(asked.turn_id) };
     let runs = vec![second.clone(), tool_run(asked.turn_id)];
     store.start_tool_runs(&chat.who, &asked.lease, runs).await.unwrap();
@@ -37,7 +37,8 @@ pub async fn a_dead_turn_comes_with_all_that_closing_it_needs(store: &Arc<dyn St
         finished_at: Some(NOW + 1),
         ..tool_run(asked.turn_id)
     };
-    store.finish_tool_run(&chat.who, &asked.lease, finished.clone()).await.unwrap();
+    store.finish_tool_run(&chat.who, &asked.lease, finished.clone(), Vec::new()).await.unwrap();
+    assert_eq!(chat.steer(&asked, "in French").await.unwrap(), 0);
     store.append_events(vec![chunk(asked.lease, asked.turn_id, 3, &["b"])]).await.unwrap();
     store.append_events(vec![chunk(asked.lease, asked.turn_id, 1, &["a", "ä"])]).await.unwrap();
 
@@ -51,6 +52,7 @@ pub async fn a_dead_turn_comes_with_all_that_closing_it_needs(store: &Arc<dyn St
     assert_eq!(open.tool_runs, [finished, second]);
     let pieces = ["a", "ä", "b"].map(|piece| StreamEvent::Answer(piece.into()));
     assert_eq!(open.events, pieces);
+    assert_eq!(open.inbox, [InboxMessage { ordinal: 0, blocks: text("in French") }]);
 }
 
 /// Nor is one that is over.
@@ -123,7 +125,7 @@ pub async fn a_tool_run_that_has_ended_is_not_started_again(store: &Arc<dyn Stor
     for run in [started.clone(), started.clone()] {
         store.start_tool_runs(&chat.who, &asked.lease, vec![run]).await.unwrap();
     }
-    store.finish_tool_run(&chat.who, &asked.lease, finished.clone()).await.unwrap();
+    store.finish_tool_run(&chat.who, &asked.lease, finished.clone(), Vec::new()).await.unwrap();
     store.start_tool_runs(&chat.who, &asked.lease, vec![started]).await.unwrap();
     let dead = store.open_turns(i64::MAX).await.unwrap();
     assert_eq!(dead[0].tool_runs, [finished]);

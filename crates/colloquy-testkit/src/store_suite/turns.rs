@@ -7,26 +7,11 @@ use colloquy::{
     stream::StreamError,
 };
 use colloquy_core::{
-    block::{Block, ToolCall, ToolResult},
     message::{FinishReason, Kind, LlmId, MessageId, Origin, Role, Usage},
     turn::{FailureCode, Outcome},
 };
-use serde_json::json;
 
-use super::{Chat, NOW, answer_to, assert_stale, end, fresh_uid, ids, message, text};
-
-fn call() -> NewMessage {
-    let call = ToolCall { id: "c1".into(), name: "clock".into(), input: json!({"zone": "UTC"}) };
-    NewMessage {
-        finish_reason: Some(FinishReason::ToolCalls),
-        ..message(Kind::Call, vec![Block::Reasoning("the time?".into()), Block::ToolCall(call)])
-    }
-}
-
-fn results() -> NewMessage {
-    let result = ToolResult { call_id: "c1".into(), text: "noon".into(), is_error: false };
-    message(Kind::Results, vec![Block::ToolResult(result)])
-}
+use super::{Chat, NOW, answer_to, assert_stale, call, end, fresh_uid, ids, message, results, text};
 
 /// Question, then end: what each writes, and what can be read after each.
 pub async fn a_turn_is_stored_commit_by_commit(store: &Arc<dyn Store>) {
@@ -45,7 +30,12 @@ pub async fn a_turn_is_stored_commit_by_commit(store: &Arc<dyn Store>) {
     assert_eq!(chat.list(Page::default()).await[0].outcome, None);
 
     let origin = Origin { llm_id: Some(LlmId(3)), dialect: "openai".into(), model: "m".into() };
-    let usage = Usage { prompt_tokens: Some(12), reused_tokens: Some(0), ..Usage::default() };
+    let usage = Usage {
+        prompt_tokens: Some(12),
+        reused_tokens: Some(0),
+        cache_write_tokens: Some(7),
+        ..Usage::default()
+    };
     let answer = NewMessage {
         origin: Some(origin.clone()),
         usage: Some(usage),
@@ -105,42 +95,6 @@ pub async fn a_second_question_is_refused_while_a_turn_runs(store: &Arc<dyn Stor
     assert_eq!(chat.texts().await, ["1", "one"]);
 }
 
-/// Each in a commit of its own, and each moves the tip.
-pub async fn tool_steps_stand_between_the_question_and_the_answer(store: &Arc<dyn Store>) {
-    let chat = Chat::new(store).await;
-    let asked = chat.ask("What time is it?").await;
-    let step = async |parent, new, at| {
-        store.append_step(&chat.who, &asked.lease, asked.turn_id, parent, new, at).await.unwrap()
-    };
-    let call = step(asked.message.id, call(), NOW + 1).await;
-    assert_eq!(chat.row().await.last_message_at, NOW + 1);
-    let results = step(call.id, NewMessage { step: 1, ..results() }, NOW + 2).await;
-    assert_eq!(chat.tip().await, Some(results.id));
-    let commit = end(asked.turn_id, results.id, vec![message(Kind::Answer, text("Noon."))]);
-    let committed = chat.commit(&asked.lease, commit).await.unwrap();
-    let view = chat.view().await.messages;
-    assert_eq!(view, [asked.message.clone(), call.clone(), results.clone(), committed.messages[0].clone()]);
-    assert_eq!(view.iter().map(|message| message.depth).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    assert_eq!((call.calls().count(), results.results().count(), results.step), (1, 1, 1));
-    assert_eq!(chat.row().await.version, committed.version);
-    assert!(committed.version >= 4);
-}
-
-/// The running turn writes at the tip or nowhere.
-pub async fn a_step_below_anything_but_the_tip_is_refused(store: &Arc<dyn Store>) {
-    let chat = Chat::new(store).await;
-    let (_, answer) = chat.turn("1", "one").await;
-    let asked = chat.ask("2").await;
-    let tip = asked.message.id;
-    let step = store.append_step(&chat.who, &asked.lease, asked.turn_id, answer, call(), NOW).await;
-    assert!(matches!(step, Err(StoreError::StaleParent { tip_id }) if tip_id == Some(tip)), "{step:?}");
-    let commit = Commit { parent_id: answer, ..answer_to(&asked, "two") };
-    let commit = chat.commit(&asked.lease, commit).await;
-    assert!(matches!(commit, Err(StoreError::StaleParent { tip_id }) if tip_id == Some(tip)), "{commit:?}");
-    chat.answer(&asked, "two").await;
-    assert_eq!(chat.texts().await, ["1", "one", "2", "two"]);
-}
-
 /// Its tip stays.
 pub async fn a_commit_that_adds_no_message_still_ends_the_turn(store: &Arc<dyn Store>) {
     let chat = Chat::new(store).await;
@@ -156,19 +110,9 @@ pub async fn a_commit_that_adds_no_message_still_ends_the_turn(store: &Arc<dyn S
 /// With its error.
 pub async fn every_outcome_comes_back(store: &Arc<dyn Store>) {
     let chat = Chat::new(store).await;
-    for outcome in [
-        Outcome::Answered,
-        Outcome::Truncated,
-        Outcome::NoAnswer,
-        Outcome::Stopped,
-        Outcome::Interrupted,
-        Outcome::Failed(FailureCode::Overflow),
-        Outcome::Failed(FailureCode::Engine),
-        Outcome::Failed(FailureCode::Model),
-        Outcome::Failed(FailureCode::Refusal),
-        Outcome::Failed(FailureCode::Silence),
-        Outcome::Failed(FailureCode::Internal),
-    ] {
+    let plain =
+        [Outcome::Answered, Outcome::Truncated, Outcome::NoAnswer, Outcome::Stopped, Outcome::Interrupted];
+    for outcome in plain.into_iter().chain(FailureCode::ALL.map(Outcome::Failed)) {
         let asked = chat.ask("?").await;
         let error = matches!(outcome, Outcome::Failed(_)).then(|| StreamError {
             code: "engine".into(),
@@ -226,25 +170,6 @@ pub async fn messages_are_listed_oldest_first_in_pages_from_the_newest(store: &A
     assert_eq!(list(Some(2), Some(all[2])).await, all[..2]);
     assert_eq!(list(None, Some(all[1])).await, all[..1]);
     assert_eq!(list(None, Some(all[0])).await, []);
-}
-
-/// A page is full all the same.
-pub async fn app_authored_questions_are_seen_by_the_model_and_not_listed(store: &Arc<dyn Store>) {
-    let chat = Chat::new(store).await;
-    let (question, answer) = chat.turn("1", "one").await;
-    let mut own = chat.question(Some(answer), "go on");
-    own.app_authored = true;
-    let asked = chat.append(own).await.unwrap();
-    let closing = vec![message(Kind::Closing, text("sorry"))];
-    let closed = chat.commit(&asked.lease, end(asked.turn_id, asked.message.id, closing)).await.unwrap();
-    assert_eq!(chat.texts().await, ["1", "one", "go on", "sorry"]);
-    assert_eq!(ids(&chat.list(Page::default()).await), [question, answer, closed.messages[0].id]);
-    let page = chat.list(Page { limit: Some(2), before: None }).await;
-    assert_eq!(ids(&page), [answer, closed.messages[0].id]);
-    let whole = store.list_branch(&chat.who, chat.id).await.unwrap().unwrap();
-    assert_eq!(ids(&whole), [question, answer, asked.message.id, closed.messages[0].id]);
-    let (_, found) = store.find_message(&chat.who, asked.message.id).await.unwrap().unwrap();
-    assert!(found.message.app_authored);
 }
 
 /// And unstarring too. The view has the texts oldest first, whenever they were starred.

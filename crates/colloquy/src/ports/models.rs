@@ -4,22 +4,28 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use colloquy_core::{
+    block::ToolCall,
     control_tokens::ControlTokens,
     message::{FinishReason, Usage},
     prepare::PreparedConversation,
+    seat::{ModelSpec, Thinking},
+    tool::ToolChoice,
     turn::{Failure, Locality},
 };
 use futures::stream::BoxStream;
 use tokio::sync::mpsc;
 
-use super::store::LlmRow;
+use super::rows::LlmRow;
 
 /// Every model this process can reach. Owns the one local engine and the limits on both kinds.
 #[async_trait]
 pub trait Models: Send + Sync {
     /// Takes a place in the queue for this model, without waiting. Called before anything is
     /// stored, so that a full queue is refused with 503 and leaves no trace.
-    fn admit(&self, llm: &LlmRow) -> Result<Box<dyn Ticket>, Overloaded>;
+    ///
+    /// `None` is a conversation that names no installed model: the one model of a program that has
+    /// only one answers it, and [`NotAdmitted::Unbound`] says that there is none.
+    fn admit(&self, llm: Option<&LlmRow>) -> Result<Box<dyn Ticket>, NotAdmitted>;
 
     /// The window the loaded engine runs `llm` with, if it is loaded now.
     fn allocated_window(&self, llm: &LlmRow) -> Option<u32>;
@@ -33,6 +39,9 @@ pub trait Models: Send + Sync {
 pub trait Ticket: Send + Sync {
     /// Whether the model is a child of ours or somebody's server.
     fn locality(&self) -> Locality;
+
+    /// What is known of the model before it is opened.
+    fn spec(&self) -> Arc<ModelSpec>;
 
     /// Waits for the engine, starts it if need be, and holds it until [`Opened`] is dropped.
     /// Cancel by dropping the future. Notices are advisory: a full channel loses them.
@@ -54,8 +63,8 @@ pub enum LoadNotice {
 pub struct Opened {
     /// Speaks to it.
     pub model: Arc<dyn Model>,
-    /// The window it allocated or declared, in tokens.
-    pub window_tokens: Option<u32>,
+    /// What it can do, the window it allocated or declared included.
+    pub spec: Arc<ModelSpec>,
     /// What to break in text that is not ours.
     pub control_tokens: Arc<ControlTokens>,
     /// Keeps the engine; released on drop.
@@ -64,7 +73,7 @@ pub struct Opened {
 
 impl fmt::Debug for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("window_tokens", &self.window_tokens).finish_non_exhaustive()
+        f.debug_struct("Opened").field("spec", &self.spec).finish_non_exhaustive()
     }
 }
 
@@ -114,12 +123,27 @@ pub struct Sampling {
 }
 
 /// What else a call carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallOptions {
-    /// Token limit of the answer; `None` sends none.
+    /// Token limit of the answer, reasoning included; `None` sends none.
     pub max_tokens: Option<u32>,
     /// The window, for the limit on silence.
     pub window_tokens: Option<u32>,
+    /// What is asked of the model's thinking.
+    pub thinking: Thinking,
+    /// Whether it may call tools.
+    pub tool_choice: ToolChoice,
+    /// The shape that the answer is held to, on wires that can; without tools only.
+    pub response_format: Option<ResponseFormat>,
+}
+
+/// A JSON Schema that an answer is held to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResponseFormat {
+    /// The type's name.
+    pub name: String,
+    /// The schema, without keywords of ours.
+    pub schema: serde_json::Value,
 }
 
 /// A piece of a streamed call, in order.
@@ -136,11 +160,20 @@ pub enum ModelChunk {
     Text(String),
     /// Text of the server's reasoning field.
     Reasoning(String),
+    /// The provider's proof of the reasoning that came before; ends that block.
+    ReasoningSignature(String),
+    /// Reasoning that the provider keeps to itself, whole.
+    RedactedReasoning(String),
+    /// A tool call, whole. Pieces are joined in the dialect, interleaved ones too; a call that the
+    /// end of the call cut off is given with what there is of it, and never run: the finish
+    /// reason says so.
+    ToolCall(ToolCall),
     /// The call ended. Always the last chunk, exactly once, unless the stream ends in an error.
     End {
-        /// Why.
+        /// Why. A limit that was reached counts as [`FinishReason::Length`] whatever the server
+        /// calls it.
         finish_reason: FinishReason,
-        /// What it cost.
+        /// What it cost. `prompt_tokens` is the grand total, cache reads and writes included.
         usage: Usage,
     },
 }
@@ -150,10 +183,16 @@ pub enum ModelChunk {
 #[error("the model call failed: {0:?}")]
 pub struct ModelError(pub Failure);
 
-/// The queue of the local engine is full.
+/// Why a turn got no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{waiting} turns are waiting for this model already")]
-pub struct Overloaded {
-    /// How many wait.
-    pub waiting: usize,
+pub enum NotAdmitted {
+    /// The queue of the engine is full.
+    #[error("{waiting} turns are waiting for this model already")]
+    Overloaded {
+        /// How many wait.
+        waiting: usize,
+    },
+    /// No model was named and there is none that answers all.
+    #[error("the conversation is bound to no model")]
+    Unbound,
 }

@@ -8,7 +8,7 @@ use colloquy_core::message::{MessageId, Uid};
 use serde::{Deserialize, Serialize};
 
 use super::{RecordError, VERSION, decode_outcome, encode_outcome, read, step::UsageForm, write};
-use crate::stream::{Done, StreamError, StreamEvent};
+use crate::stream::{Done, StreamError, StreamEvent, Withdrawn};
 
 const WHAT: &str = "the events of a turn";
 
@@ -36,8 +36,29 @@ enum Run {
         #[serde(skip_serializing_if = "Option::is_none")]
         n: Option<String>,
     },
+    /// Answer text from the number `from` on is taken back.
+    Withdraw {
+        from: u64,
+        to: &'static str,
+    },
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
+    ToolResult {
+        id: String,
+        name: String,
+        text: String,
+        is_error: bool,
+    },
+    Steer {
+        text: String,
+    },
     /// As many numbers without a stored event.
-    Gap { count: u64 },
+    Gap {
+        count: u64,
+    },
     Error {
         code: String,
         text: String,
@@ -65,6 +86,12 @@ struct StoredRun {
     t: String,
     x: Option<String>,
     n: Option<String>,
+    from: Option<u64>,
+    to: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    arguments: Option<String>,
+    is_error: Option<bool>,
     count: Option<u64>,
     code: Option<String>,
     text: Option<String>,
@@ -83,27 +110,24 @@ pub fn encode_events(events: &[StreamEvent]) -> String {
     while let Some(first) = rest.first() {
         let (run, taken) = match first {
             StreamEvent::Answer(_) => {
-                let (x, n, taken) = pieces(rest.iter().map_while(|event| match event {
-                    StreamEvent::Answer(piece) => Some(piece.as_str()),
-                    StreamEvent::Thinking(_)
-                    | StreamEvent::Progress(_)
-                    | StreamEvent::Reload
-                    | StreamEvent::Error(_)
-                    | StreamEvent::Done(_) => None,
-                }));
+                let (x, n, taken) = pieces(rest.iter().map_while(answer_piece));
                 (Run::Answer { x, n }, taken)
             }
             StreamEvent::Thinking(_) => {
-                let (x, n, taken) = pieces(rest.iter().map_while(|event| match event {
-                    StreamEvent::Thinking(piece) => Some(piece.as_str()),
-                    StreamEvent::Answer(_)
-                    | StreamEvent::Progress(_)
-                    | StreamEvent::Reload
-                    | StreamEvent::Error(_)
-                    | StreamEvent::Done(_) => None,
-                }));
+                let (x, n, taken) = pieces(rest.iter().map_while(thinking_piece));
                 (Run::Thinking { x, n }, taken)
             }
+            StreamEvent::Withdraw { from_seq, to } => {
+                (Run::Withdraw { from: *from_seq, to: withdrawn_name(*to) }, 1)
+            }
+            StreamEvent::ToolCall { id, name, input } => {
+                (Run::Call { id: id.clone(), name: name.clone(), arguments: input.clone() }, 1)
+            }
+            StreamEvent::ToolResult { id, name, text, is_error } => {
+                let (id, name, text) = (id.clone(), name.clone(), text.clone());
+                (Run::ToolResult { id, name, text, is_error: *is_error }, 1)
+            }
+            StreamEvent::Steer { text } => (Run::Steer { text: text.clone() }, 1),
             StreamEvent::Progress(_) | StreamEvent::Reload => {
                 let unstored =
                     |event: &&StreamEvent| matches!(event, StreamEvent::Progress(_) | StreamEvent::Reload);
@@ -138,6 +162,29 @@ pub fn decode_events(first_seq: u64, json: &str) -> Result<Vec<(u64, StreamEvent
     Ok(events)
 }
 
+fn answer_piece(event: &StreamEvent) -> Option<&str> {
+    if let StreamEvent::Answer(piece) = event { Some(piece) } else { None }
+}
+
+fn thinking_piece(event: &StreamEvent) -> Option<&str> {
+    if let StreamEvent::Thinking(piece) = event { Some(piece) } else { None }
+}
+
+fn withdrawn_name(withdrawn: Withdrawn) -> &'static str {
+    match withdrawn {
+        Withdrawn::Thinking => "thinking",
+        Withdrawn::Nothing => "nothing",
+    }
+}
+
+fn withdrawn_from_name(name: &str) -> Result<Withdrawn, RecordError> {
+    match name {
+        "thinking" => Ok(Withdrawn::Thinking),
+        "nothing" => Ok(Withdrawn::Nothing),
+        unknown => Err(RecordError::tag(WHAT, unknown)),
+    }
+}
+
 fn done_run(done: &Done) -> Run {
     let Done { turn_uid, outcome, question_id, message_id, usage } = done;
     Run::Done {
@@ -155,6 +202,22 @@ fn events_of(run: StoredRun) -> Result<Vec<StreamEvent>, RecordError> {
         "thinking" => {
             return texts(run).map(|pieces| pieces.into_iter().map(StreamEvent::Thinking).collect());
         }
+        "withdraw" => StreamEvent::Withdraw {
+            from_seq: need(run.from, "from")?,
+            to: withdrawn_from_name(&need(run.to, "to")?)?,
+        },
+        "call" => StreamEvent::ToolCall {
+            id: need(run.id, "id")?,
+            name: need(run.name, "name")?,
+            input: need(run.arguments, "arguments")?,
+        },
+        "tool_result" => StreamEvent::ToolResult {
+            id: need(run.id, "id")?,
+            name: need(run.name, "name")?,
+            text: need(run.text, "text")?,
+            is_error: need(run.is_error, "is_error")?,
+        },
+        "steer" => StreamEvent::Steer { text: need(run.text, "text")? },
         "error" => StreamEvent::Error(StreamError {
             code: need(run.code, "code")?,
             text: need(run.text, "text")?,

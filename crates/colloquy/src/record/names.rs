@@ -32,11 +32,23 @@ pub fn kind_from_name(name: &str) -> Result<Kind, RecordError> {
     })
 }
 
-/// The stored name of a role. It is never read: the kind fixes the role.
+/// The stored name of a role.
 pub fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Assistant => "assistant",
+    }
+}
+
+/// Refuses a stored role that is not the one its message's kind fixes. What the system says is the
+/// head; a stored message that claims to be the system's is never taken for a person's or a model's.
+pub fn check_role(kind: Kind, name: &str) -> Result<(), RecordError> {
+    const WHAT: &str = "the role of a message";
+    match name {
+        "user" | "assistant" if name == role_name(kind.role()) => Ok(()),
+        "user" | "assistant" => Err(RecordError::damaged(WHAT, "it is not the role of the message's kind")),
+        "system" => Err(RecordError::damaged(WHAT, "no message speaks as the system")),
+        unknown => Err(RecordError::tag(WHAT, unknown)),
     }
 }
 

@@ -52,16 +52,20 @@ pub(super) struct UsageForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reused: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    written: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<u32>,
 }
 
 impl UsageForm {
     pub(super) fn of(usage: Usage) -> Self {
-        let Usage { predicted_tokens, prompt_tokens, reused_tokens, output_tokens } = usage;
+        let Usage { predicted_tokens, prompt_tokens, reused_tokens, cache_write_tokens, output_tokens } =
+            usage;
         Self {
             predicted: predicted_tokens,
             prompt: prompt_tokens,
             reused: reused_tokens,
+            written: cache_write_tokens,
             output: output_tokens,
         }
     }
@@ -71,6 +75,7 @@ impl UsageForm {
             predicted_tokens: self.predicted,
             prompt_tokens: self.prompt,
             reused_tokens: self.reused,
+            cache_write_tokens: self.written,
             output_tokens: self.output,
         }
     }

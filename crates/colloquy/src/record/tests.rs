@@ -1,26 +1,28 @@
 //! Every form against literal strings of every version that was ever written, against newer
-//! versions and tags, and there and back again for any value.
+//! versions and tags, and there and back again for any value ([`properties`]).
 
 use colloquy_core::{
-    block::{Block, ToolCall, ToolResult},
     conversation::{Effort, Settings},
-    message::{FinishReason, Kind, LlmId, MessageId, Origin, Uid, Usage},
+    message::{FinishReason, Kind, LlmId, Origin, Role, Usage},
     turn::{FailureCode, Outcome},
 };
-use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 use crate::{
     Ask,
     ports::{ToolRunState, TurnState},
-    stream::{Done, Progress, StreamError, StreamEvent},
+    stream::StreamError,
 };
+
+mod blocks;
+mod events;
+mod head;
+mod properties;
 
 const FINISH_REASONS: [FinishReason; 4] =
     [FinishReason::Stop, FinishReason::Length, FinishReason::ToolCalls, FinishReason::Refusal];
 
-const OUTCOMES: [(Outcome, &str); 11] = [
+const OUTCOMES: [(Outcome, &str); 12] = [
     (Outcome::Answered, "answered"),
     (Outcome::Truncated, "truncated"),
     (Outcome::NoAnswer, "no_answer"),
@@ -31,6 +33,7 @@ const OUTCOMES: [(Outcome, &str); 11] = [
     (Outcome::Failed(FailureCode::Model), "failed/model"),
     (Outcome::Failed(FailureCode::Refusal), "failed/refusal"),
     (Outcome::Failed(FailureCode::Silence), "failed/silence"),
+    (Outcome::Failed(FailureCode::ToolLimit), "failed/tool_limit"),
     (Outcome::Failed(FailureCode::Internal), "failed/internal"),
 ];
 
@@ -57,42 +60,6 @@ fn settings() -> Settings {
         reasoning_effort: Effort::Medium,
         compaction_threshold: 75,
     }
-}
-
-#[test]
-fn blocks_of_version_1_are_written_and_read_as_they_always_were() {
-    let blocks = vec![
-        Block::Text("Grüße\n\u{0}".into()),
-        Block::Reasoning("hm".into()),
-        Block::ToolCall(ToolCall { id: "c1".into(), name: "web".into(), input: json!({"q": 1.5}) }),
-        Block::ToolCall(ToolCall { id: "c2".into(), name: "now".into(), input: json!(null) }),
-        Block::ToolResult(ToolResult { call_id: "c1".into(), text: "rain".into(), is_error: true }),
-    ];
-    let stored = concat!(
-        r#"{"v":1,"blocks":[{"t":"text","text":"Grüße\n\u0000"},{"t":"reasoning","text":"hm"},"#,
-        r#"{"t":"tool_call","id":"c1","name":"web","input":{"q":1.5}},"#,
-        r#"{"t":"tool_call","id":"c2","name":"now","input":null},"#,
-        r#"{"t":"tool_result","id":"c1","text":"rain","is_error":true}]}"#,
-    );
-    assert_eq!(encode_blocks(&blocks), stored);
-    assert_eq!(decode_blocks(stored).unwrap(), blocks);
-    assert_eq!(decode_blocks(r#"{"v":1,"blocks":[]}"#).unwrap(), []);
-}
-
-#[test]
-fn an_unknown_block_or_version_is_never_an_empty_message() {
-    newer(decode_blocks(r#"{"v":2,"blocks":"of another shape"}"#));
-    newer(decode_blocks(r#"{"v":1,"blocks":[{"t":"text","text":"a"},{"t":"hologram","x":1}]}"#));
-}
-
-#[test]
-fn damaged_blocks_are_told_from_newer_ones_and_their_text_is_not_quoted() {
-    damaged(decode_blocks(""));
-    damaged(decode_blocks(r#"{"blocks":[]}"#));
-    damaged(decode_blocks(r#"{"v":1,"blocks":[{"t":"text"}]}"#));
-    damaged(decode_blocks(r#"{"v":1,"blocks":[{"t":"tool_call","id":"a","name":"b"}]}"#));
-    let error = decode_blocks(r#"{"v":1,"blocks":"my secret"}"#).unwrap_err();
-    assert!(!error.to_string().contains("secret"), "{error}");
 }
 
 #[test]
@@ -125,11 +92,16 @@ fn usage_of_version_1_is_written_and_read_as_it_always_was() {
         predicted_tokens: None,
         prompt_tokens: Some(12),
         reused_tokens: Some(0),
+        cache_write_tokens: None,
         output_tokens: Some(5),
     };
     let stored = r#"{"v":1,"usage":{"prompt":12,"reused":0,"output":5},"finish":"stop"}"#;
     assert_eq!(encode_usage(Some(usage), Some(FinishReason::Stop)).as_deref(), Some(stored));
     assert_eq!(decode_usage(stored).unwrap(), (Some(usage), Some(FinishReason::Stop)));
+    let cached = Usage { cache_write_tokens: Some(7), ..usage };
+    let stored = r#"{"v":1,"usage":{"prompt":12,"reused":0,"written":7,"output":5}}"#;
+    assert_eq!(encode_usage(Some(cached), None).as_deref(), Some(stored));
+    assert_eq!(decode_usage(stored).unwrap(), (Some(cached), None));
     assert_eq!(decode_usage(r#"{"v":1,"usage":{}}"#).unwrap(), (Some(Usage::default()), None));
     assert_eq!(encode_usage(None, None), None);
     newer(decode_usage(r#"{"v":1,"finish":"boredom"}"#));
@@ -200,175 +172,32 @@ fn outcomes_and_names_are_written_and_read_as_they_always_were() {
     newer(tool_run_state_from_name("paused"));
 }
 
+// behaviours: 39
 #[test]
-fn events_of_version_1_are_written_and_read_as_they_always_were() {
-    let error = StreamError { code: "model".into(), text: "no".into(), raw: None };
-    let done = Done {
-        turn_uid: Uid([0xab; 16]),
-        outcome: Outcome::Answered,
-        question_id: MessageId(3),
-        message_id: Some(MessageId(4)),
-        usage: Usage { prompt_tokens: Some(9), ..Usage::default() },
-    };
-    let events = vec![
-        StreamEvent::Progress(Progress::Waiting),
-        StreamEvent::Reload,
-        StreamEvent::Thinking("hm".into()),
-        StreamEvent::Answer("Par".into()),
-        StreamEvent::Answer(String::new()),
-        StreamEvent::Answer("is é".into()),
-        StreamEvent::Error(error),
-        StreamEvent::Done(done),
-    ];
-    let stored = concat!(
-        r#"{"v":1,"e":[{"t":"gap","count":2},{"t":"thinking","x":"hm"},"#,
-        r#"{"t":"answer","x":"Paris é","n":"c0.e"},"#,
-        r#"{"t":"error","code":"model","text":"no"},"#,
-        r#"{"t":"done","turn":"abababababababababababababababab","outcome":"answered","question":3,"#,
-        r#""message":4,"usage":{"prompt":9}}]}"#,
-    );
-    assert_eq!(encode_events(&events), stored);
-    let numbered = (12..).zip(events.into_iter().skip(2)).collect::<Vec<_>>();
-    assert_eq!(decode_events(10, stored).unwrap(), numbered);
+fn a_message_of_the_system_or_of_another_role_than_its_kind_is_refused_and_never_relabelled() {
+    for kind in [Kind::Question, Kind::Steer, Kind::Results, Kind::Announcement] {
+        assert_eq!(role_name(kind.role()), "user");
+        check_role(kind, "user").unwrap();
+        damaged(check_role(kind, "assistant"));
+        damaged(check_role(kind, "system"));
+    }
+    for kind in [Kind::Call, Kind::Answer, Kind::Closing] {
+        assert_eq!(kind.role(), Role::Assistant);
+        check_role(kind, "assistant").unwrap();
+        damaged(check_role(kind, "user"));
+        damaged(check_role(kind, "system"));
+    }
+    newer(check_role(Kind::Question, "developer"));
+    // A kind is not a role, and a role is no kind.
+    newer(kind_from_name("system"));
 }
 
 #[test]
-fn unknown_or_damaged_events_are_refused() {
-    newer(decode_events(1, r#"{"v":2,"e":0}"#));
-    newer(decode_events(1, r#"{"v":1,"e":[{"t":"smell"}]}"#));
-    newer(decode_events(
-        1,
-        r#"{"v":1,"e":[{"t":"done","turn":"00000000000000000000000000000000","outcome":"x","question":1,"usage":{}}]}"#,
-    ));
-    for cuts in ["a", "c", "ab!", "é", "99999999999999999999.", "b0", "1b", "b.", ".", ""] {
-        damaged(decode_events(1, &format!(r#"{{"v":1,"e":[{{"t":"answer","x":"ü","n":"{cuts}"}}]}}"#)));
-    }
-    damaged(decode_events(1, r#"{"v":1,"e":[{"t":"answer"}]}"#));
-    damaged(decode_events(1, r#"{"v":1,"e":[{"t":"gap"}]}"#));
-}
-
-#[test]
-fn a_piece_costs_about_one_byte_more_than_its_text() {
-    let events = vec![StreamEvent::Answer("word ".into()); 1_000];
-    assert!(encode_events(&events).len() < 5_000 + 1_000 + 64);
-}
-
-fn any_usage() -> impl Strategy<Value = Usage> {
-    any::<[Option<u32>; 4]>().prop_map(|[predicted_tokens, prompt_tokens, reused_tokens, output_tokens]| {
-        Usage { predicted_tokens, prompt_tokens, reused_tokens, output_tokens }
-    })
-}
-
-fn any_text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        4 => any::<String>(),
-        1 => "[\u{0}-\u{1f}\u{7f}-\u{9f}\u{2028}\u{fffd}\u{10ffff}👩🏽\u{200d}\"\\\\]{0,8}",
-        1 => (0..70_usize).prop_map(|n| "é".repeat(n)),
-    ]
-}
-
-fn any_outcome() -> impl Strategy<Value = Outcome> {
-    proptest::sample::select(OUTCOMES.map(|(outcome, _)| outcome).to_vec())
-}
-
-fn any_event() -> impl Strategy<Value = StreamEvent> {
-    let error = (any_text(), any_text(), proptest::option::of(any_text()))
-        .prop_map(|(code, text, raw)| StreamEvent::Error(StreamError { code, text, raw }));
-    let done = (any::<[u8; 16]>(), any_outcome(), any::<i64>(), any::<Option<i64>>(), any_usage()).prop_map(
-        |(uid, outcome, question, message, usage)| {
-            StreamEvent::Done(Done {
-                turn_uid: Uid(uid),
-                outcome,
-                question_id: MessageId(question),
-                message_id: message.map(MessageId),
-                usage,
-            })
-        },
-    );
-    prop_oneof![
-        6 => any_text().prop_map(StreamEvent::Answer),
-        3 => any_text().prop_map(StreamEvent::Thinking),
-        1 => any::<[u32; 2]>().prop_map(|[done, total]| {
-            StreamEvent::Progress(Progress::Reading { done, total })
-        }),
-        1 => Just(StreamEvent::Reload),
-        1 => error,
-        1 => done,
-    ]
-}
-
-fn any_block() -> impl Strategy<Value = Block> {
-    let input = (any_text(), any::<Option<i64>>(), proptest::num::f64::NORMAL)
-        .prop_map(|(text, number, real)| json!({"text": text, "deep": [number, {"real": real}]}));
-    prop_oneof![
-        any_text().prop_map(Block::Text),
-        any_text().prop_map(Block::Reasoning),
-        (any_text(), any_text(), input).prop_map(|(id, name, input)| Block::ToolCall(ToolCall {
-            id,
-            name,
-            input
-        })),
-        (any_text(), any_text(), any::<bool>()).prop_map(|(call_id, text, is_error)| {
-            Block::ToolResult(ToolResult { call_id, text, is_error })
-        }),
-    ]
-}
-
-fn is_stored(event: &StreamEvent) -> bool {
-    !matches!(event, StreamEvent::Progress(_) | StreamEvent::Reload)
-}
-
-proptest! {
-    #[test]
-    fn events_come_back_piece_by_piece_with_their_numbers(
-        first_seq in 1..1_000_000_u64,
-        events in prop::collection::vec(any_event(), 0..40),
-    ) {
-        let read = decode_events(first_seq, &encode_events(&events)).unwrap();
-        let expected = (first_seq..).zip(events).filter(|(_, event)| is_stored(event)).collect::<Vec<_>>();
-        prop_assert_eq!(read, expected);
-    }
-
-    #[test]
-    fn blocks_come_back_as_they_were(blocks in prop::collection::vec(any_block(), 0..6)) {
-        prop_assert_eq!(decode_blocks(&encode_blocks(&blocks)).unwrap(), blocks);
-    }
-
-    #[test]
-    fn settings_come_back_as_they_were(
-        temperature in 0.0..=2.0_f64,
-        top_p in 0.0..=1.0_f64,
-        custom_prompt in any_text(),
-        level in 0..5_usize,
-        max_tokens in any::<u32>(),
-        web_search_enabled in any::<bool>(),
-    ) {
-        let settings = Settings {
-            temperature,
-            top_p,
-            custom_prompt,
-            max_tokens,
-            web_search_enabled,
-            reasoning_effort: Effort::ALL[level],
-            ..settings()
-        };
-        prop_assert_eq!(decode_settings(&encode_settings(&settings)).unwrap(), settings);
-    }
-
-    #[test]
-    fn usage_comes_back_as_it_was(
-        usage in proptest::option::of(any_usage()),
-        finish in proptest::option::of(proptest::sample::select(FINISH_REASONS.to_vec())),
-    ) {
-        let read = encode_usage(usage, finish).map(|json| decode_usage(&json).unwrap());
-        prop_assert_eq!(read.unwrap_or_default(), (usage, finish));
-    }
-
-    #[test]
-    fn no_stored_bytes_make_the_reader_panic(bytes in any_text(), cuts in "[a-zA-Z0-9.]{0,12}") {
-        let json = json!({"v": 1, "e": [{"t": "answer", "x": bytes, "n": cuts}], "blocks": [{"t": cuts}]});
-        let _ = decode_events(u64::MAX, &json.to_string());
-        let _ = decode_blocks(&json.to_string());
-        let _ = decode_blocks(&bytes);
-    }
+fn summaries_of_version_1_are_written_and_read_as_they_always_were() {
+    let summaries = [("/body".to_owned(), "Kurz.\u{0}".to_owned()), (String::new(), String::new())].into();
+    let stored = r#"{"v":1,"summaries":{"":"","/body":"Kurz.\u0000"}}"#;
+    assert_eq!(encode_summaries(&summaries), stored);
+    assert_eq!(decode_summaries(stored).unwrap(), summaries);
+    newer(decode_summaries(r#"{"v":2}"#));
+    damaged(decode_summaries(r#"{"v":1,"summaries":["my secret"]}"#));
 }

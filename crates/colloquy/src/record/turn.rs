@@ -61,6 +61,7 @@ pub fn encode_outcome(outcome: Outcome) -> &'static str {
         Outcome::Failed(FailureCode::Model) => "failed/model",
         Outcome::Failed(FailureCode::Refusal) => "failed/refusal",
         Outcome::Failed(FailureCode::Silence) => "failed/silence",
+        Outcome::Failed(FailureCode::ToolLimit) => "failed/tool_limit",
         Outcome::Failed(FailureCode::Internal) => "failed/internal",
     }
 }
@@ -78,6 +79,7 @@ pub fn decode_outcome(name: &str) -> Result<Outcome, RecordError> {
         "failed/model" => Outcome::Failed(FailureCode::Model),
         "failed/refusal" => Outcome::Failed(FailureCode::Refusal),
         "failed/silence" => Outcome::Failed(FailureCode::Silence),
+        "failed/tool_limit" => Outcome::Failed(FailureCode::ToolLimit),
         "failed/internal" => Outcome::Failed(FailureCode::Internal),
         unknown => return Err(RecordError::tag(OUTCOME, unknown)),
     })

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use colloquy_core::seat::Seat;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Colloquy, Shared, Timing, kept::KeptViews, running::RunningTurns, upkeep};
+use crate::artifact::ArtifactTypes;
 use crate::ports::{Clock, IdSource, Models, OsIds, Store, SystemClock};
 
 /// Assembles a [`Colloquy`].
@@ -16,6 +18,8 @@ pub struct Builder {
     ids: Option<Arc<dyn IdSource>>,
     timing: Timing,
     max_tokens: Option<u32>,
+    artifacts: Option<ArtifactTypes>,
+    seat: Seat,
 }
 
 /// What an assembly lacks.
@@ -24,7 +28,7 @@ pub enum BuildError {
     /// [`Builder::store`] was not called.
     #[error("no store was given")]
     NoStore,
-    /// [`Builder::models`] was not called.
+    /// Neither [`Builder::model`] nor [`Builder::models`] was called.
     #[error("no models were given")]
     NoModels,
 }
@@ -36,7 +40,26 @@ impl Builder {
         self
     }
 
-    /// What answers. Required.
+    /// The one model that answers. This or [`Builder::models`] is required.
+    pub fn model(self, model: impl Models + 'static) -> Self {
+        self.models(Arc::new(model))
+    }
+
+    /// What a conversation gets that declares no seat of its own: the model's binding (runtime
+    /// page, "The seat's declarations").
+    pub fn seat(mut self, seat: Seat) -> Self {
+        self.seat = seat;
+        self
+    }
+
+    /// The types of artifacts the program knows. A stored artifact of another one is left out when
+    /// its conversation is adopted, with a warning; it stays in the store.
+    pub fn artifacts(mut self, types: ArtifactTypes) -> Self {
+        self.artifacts = Some(types);
+        self
+    }
+
+    /// What answers. This or [`Builder::model`] is required.
     pub fn models(mut self, models: Arc<dyn Models>) -> Self {
         self.models = Some(models);
         self
@@ -77,10 +100,13 @@ impl Builder {
             ids,
             timing: self.timing,
             max_tokens: self.max_tokens,
+            artifacts: self.artifacts,
+            seat: self.seat,
             running: Arc::new(RunningTurns::default()),
             kept: Mutex::new(KeptViews::default()),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
+            beside: std::sync::OnceLock::new(),
         });
         upkeep::start(&shared);
         Ok(Colloquy { shared })

@@ -6,17 +6,20 @@ use std::collections::HashMap;
 use colloquy_core::{
     block::Block,
     message::{ConversationId, Message},
+    prepare::Preparer,
 };
 
 /// Most bytes of text kept. One view may be larger; then it is kept alone.
 const BYTES_MAX: usize = 32 << 20;
 
 /// A view that is known to be what the store holds at that version.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Kept {
     pub(crate) messages: Vec<Message>,
     pub(crate) starred: Vec<String>,
     pub(crate) version: i64,
+    /// What was prepared of it for the last call.
+    pub(crate) preparer: Preparer,
 }
 
 #[derive(Debug, Default)]
@@ -59,12 +62,8 @@ impl KeptViews {
 }
 
 fn n_bytes_of(message: &Message) -> usize {
-    let text = |block: &Block| match block {
-        Block::Text(text) | Block::Reasoning(text) => text.len(),
-        Block::ToolCall(call) => call.input.to_string().len(),
-        Block::ToolResult(result) => result.text.len(),
-    };
-    size_of::<Message>() + message.blocks.iter().map(text).sum::<usize>()
+    // Once as it is stored and once as it was prepared.
+    size_of::<Message>() + 2 * message.blocks.iter().map(Block::n_bytes).sum::<usize>()
 }
 
 #[cfg(test)]

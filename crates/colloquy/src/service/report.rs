@@ -1,6 +1,7 @@
 //! An error that the application reports, stored as a turn that was over when it began.
 
 use colloquy_core::{
+    block::Block,
     curated::GENERIC_ERROR,
     message::{ConversationId, MessageId, Usage},
     turn::{Failure, FailureCode, Outcome},
@@ -10,7 +11,7 @@ use super::{Place, Running, ServiceError, Shared};
 use crate::{
     ports::{Commit, Principal, Question, StoreError},
     stream::{Done, StreamEvent},
-    turn_loop::{closing_messages, commit_within_limit, error_of},
+    turn_loop::{ToClose, closing_messages, commit_within_limit, error_of},
 };
 
 /// The question under it, so that roles keep alternating; lists leave it out.
@@ -33,16 +34,21 @@ pub(super) async fn store_error(
         .map_err(|taken| ServiceError::TurnInProgress { turn_uid: Some(taken.turn_uid) })?;
     // Read again now that no turn of this process can move the tip.
     let row = shared.store.find_conversation(principal, id).await?.ok_or(ServiceError::NoSuchConversation)?;
-    let question = shared.question(&row, &running, REPORTED_ERROR, None);
-    let question = Question { app_authored: true, ..question };
+    let question = Question {
+        app_authored: true,
+        blocks: vec![Block::Text(REPORTED_ERROR.into())],
+        ..shared.question(&row, &running, None)
+    };
     let asked = shared.store.append_question(principal, id, question).await.map_err(in_progress)?;
     running.own(asked.lease, asked.turn_id);
     let question_id = asked.message.id;
     let line = Some(GENERIC_ERROR.to_owned());
+    let committed = [asked.message];
+    let to_close = ToClose { committed: &committed, finished: &[], held: &[], shown: Vec::new(), line };
     let commit = Commit {
         turn_id: asked.turn_id,
         parent_id: question_id,
-        messages: closing_messages(shared.ids.as_ref(), &[asked.message], &[], Vec::new(), line),
+        messages: closing_messages(shared.ids.as_ref(), to_close),
         outcome: OUTCOME,
         error: Some(error_of(&Failure::Internal)),
         tail: Vec::new(),

@@ -8,11 +8,16 @@ use std::{
     },
 };
 
-use colloquy_core::message::{ConversationId, TurnId, Uid};
+use colloquy_core::{
+    inbox::{Inbox, NotAccepted},
+    message::{ConversationId, TurnId, Uid},
+};
+use serde_json::Value;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ports::{EventChunk, Lease},
+    ports::{EventChunk, InboxMessage, Lease},
     stream::{StreamEvent, TurnLog},
 };
 
@@ -31,6 +36,50 @@ pub(crate) struct Running {
     owned: OnceLock<(Lease, TurnId)>,
     /// The view must not be kept for the next turn: a star changed meanwhile.
     outdated: AtomicBool,
+    inbox: Mutex<Inbox<InboxMessage>>,
+    /// Told whenever a place of the inbox is filled or given back.
+    pub(crate) inbox_filled: Notify,
+    /// The answer, once it is committed.
+    accepted: OnceLock<Accepted>,
+}
+
+/// An answer as its contract reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Accepted {
+    /// A JSON string for prose.
+    pub(crate) answer: Value,
+    /// Why, in the model's words.
+    pub(crate) reasoning: String,
+}
+
+/// A reserved place in the inbox of a running turn; given back on drop unless it was filled.
+pub(crate) struct InboxPlace {
+    running: Arc<Running>,
+    is_filled: bool,
+}
+
+impl InboxPlace {
+    /// Reserves a place.
+    pub(crate) fn reserve(running: &Arc<Running>) -> Result<Self, NotAccepted> {
+        running.inbox().reserve()?;
+        Ok(Self { running: Arc::clone(running), is_filled: false })
+    }
+
+    /// Fills it: the message will be delivered.
+    pub(crate) fn fill(mut self, message: InboxMessage) {
+        self.is_filled = true;
+        self.running.inbox().fill(message);
+        self.running.inbox_filled.notify_waiters();
+    }
+}
+
+impl Drop for InboxPlace {
+    fn drop(&mut self) {
+        if !self.is_filled {
+            self.running.inbox().give_back();
+            self.running.inbox_filled.notify_waiters();
+        }
+    }
 }
 
 impl Running {
@@ -44,6 +93,9 @@ impl Running {
             log: TurnLog::new(),
             owned: OnceLock::new(),
             outdated: AtomicBool::new(false),
+            inbox: Mutex::default(),
+            inbox_filled: Notify::new(),
+            accepted: OnceLock::new(),
         })
     }
 
@@ -59,6 +111,22 @@ impl Running {
     /// The lease and the turn's row. Only after commit (a).
     pub(crate) fn owned(&self) -> (Lease, TurnId) {
         *self.owned.get().expect("BUG: a turn runs after its first commit")
+    }
+
+    /// Its inbox, locked for a moment.
+    pub(crate) fn inbox(&self) -> std::sync::MutexGuard<'_, Inbox<InboxMessage>> {
+        self.inbox.lock().expect("BUG: an inbox was left half changed")
+    }
+
+    /// Notes the answer of a turn that is committed.
+    pub(crate) fn accept(&self, accepted: Accepted) {
+        // A turn is committed once, so there is none yet.
+        let _ = self.accepted.set(accepted);
+    }
+
+    /// The answer, once the turn is over and has one.
+    pub(crate) fn accepted(&self) -> Option<&Accepted> {
+        self.accepted.get()
     }
 
     pub(crate) fn outdate(&self) {

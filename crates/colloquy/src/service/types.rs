@@ -1,14 +1,22 @@
 //! What callers hand to the service and get back from it.
 
+use std::sync::Arc;
+
 use colloquy_core::{
+    block::{Block, File, Image},
     conversation::SettingsChange,
     message::{LlmId, MessageId, Uid},
+    schema::Descriptor,
+    seat::{OutputSize, Undeclared},
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::running::StopOnDrop;
 use crate::{
-    ports::{Overloaded, StoreError},
+    ports::{NotAdmitted, StoreError},
     stream::EventReader,
+    tool::{DescribeError, describe},
 };
 
 /// How often and how long, in milliseconds unless the name says otherwise.
@@ -49,8 +57,110 @@ pub struct Ask {
     pub temperature: Option<f64>,
     /// Overrides the conversation's.
     pub top_p: Option<f64>,
-    /// Overrides the conversation's, also when empty.
+    /// Overrides the conversation's, also when empty. Of server conversations only.
     pub custom_prompt: Option<String>,
+    /// How large this answer may be. Of a program's conversations only.
+    pub output: Option<OutputSize>,
+    /// Whether the model has to call a tool before it answers. Without effect where none is declared.
+    pub requires_tool: bool,
+    /// What is asked with beside the text, in order.
+    pub parts: Vec<AskPart>,
+}
+
+/// A part of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskPart {
+    /// A block as it is.
+    Block(Block),
+    /// A value, whose artifacts are registered when it is asked with.
+    Value {
+        /// The simple name of its type.
+        type_name: String,
+        /// In full, artifacts marked.
+        value: serde_json::Value,
+        /// What it is.
+        descriptor: Arc<Descriptor>,
+    },
+}
+
+impl Ask {
+    /// A question of that text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// With an answer of at most that size.
+    #[must_use]
+    pub fn output(mut self, size: OutputSize) -> Self {
+        self.output = Some(size);
+        self
+    }
+
+    /// With an answer that rests on a tool: the model has to call one first.
+    #[must_use]
+    pub fn requiring_tool(mut self) -> Self {
+        self.requires_tool = true;
+        self
+    }
+
+    /// At that temperature, 0.0 to 2.0.
+    #[must_use]
+    pub fn at_temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// With a picture, such as `image/png`.
+    #[must_use]
+    pub fn image(self, media_type: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let (media_type, bytes) = (media_type.into(), bytes.into());
+        self.block(Block::Image(Image { media_type, bytes, description: None }))
+    }
+
+    /// With a file. One of type `text/…` that is UTF-8 is sent as text under its name.
+    #[must_use]
+    pub fn file(
+        self,
+        name: impl Into<String>,
+        media_type: impl Into<String>,
+        bytes: impl Into<Arc<[u8]>>,
+    ) -> Self {
+        let (name, media_type, bytes) = (name.into(), media_type.into(), bytes.into());
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if media_type.starts_with("text/") => {
+                self.block(Block::Text(format!("{name}:\n{text}")))
+            }
+            Ok(_) | Err(_) => self.block(Block::File(File { media_type, bytes, name })),
+        }
+    }
+
+    /// With a value of the program's, its artifacts by reference. Fails where its type cannot be
+    /// described or its value not be serialised.
+    pub fn value<T: Serialize + JsonSchema>(mut self, value: &T) -> Result<Self, DescribeError> {
+        let type_name = T::schema_name().into_owned();
+        let descriptor = describe::<T>()?;
+        let value =
+            serde_json::to_value(value).map_err(|_| DescribeError::Value { what: type_name.clone() })?;
+        self.parts.push(AskPart::Value { type_name, value, descriptor });
+        Ok(self)
+    }
+
+    fn block(mut self, block: Block) -> Self {
+        self.parts.push(AskPart::Block(block));
+        self
+    }
+}
+
+impl From<&str> for Ask {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Ask {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
 }
 
 /// A running turn, from its durable question on. Dropping it stops the turn, if it still runs.
@@ -61,7 +171,7 @@ pub struct TurnHandle {
     pub question_id: MessageId,
     /// Follows its events from the first.
     pub reader: EventReader,
-    pub(super) _stop: StopOnDrop,
+    pub(super) stop: StopOnDrop,
 }
 
 impl Default for Timing {
@@ -109,14 +219,46 @@ pub enum AskError {
         tip_id: Option<MessageId>,
     },
     /// Too many turns wait for the engine.
+    #[error("{waiting} turns are waiting for this model already")]
+    Overloaded {
+        /// How many.
+        waiting: usize,
+    },
+    /// Nothing says how large the answer may be, or how much effort it is worth.
     #[error(transparent)]
-    Overloaded(#[from] Overloaded),
+    Undeclared(#[from] Undeclared),
     /// The program is ending.
     #[error("the program is shutting down")]
     ShuttingDown,
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
+}
+
+impl From<NotAdmitted> for AskError {
+    fn from(refusal: NotAdmitted) -> Self {
+        match refusal {
+            NotAdmitted::Overloaded { waiting } => Self::Overloaded { waiting },
+            NotAdmitted::Unbound => Self::Unbound,
+        }
+    }
+}
+
+/// Why a message was not accepted by a running turn. Nothing was stored.
+#[derive(Debug, thiserror::Error)]
+pub enum SteerError {
+    /// No turn runs, or it is about to end: ask instead.
+    #[error("no turn is running that takes a message")]
+    NoTurn,
+    /// Too many messages wait for it.
+    #[error("too many messages wait for the turn already")]
+    Full,
+    /// The message has no text.
+    #[error("the message is blank")]
+    Blank,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Why another operation failed.

@@ -75,8 +75,34 @@ fn blocks_keep_the_order_of_reasoning_and_answer() {
         StreamEvent::Answer("d".into()),
         StreamEvent::Thinking("e".into()),
     ];
+    assert_eq!(blocks_of(&events), [Block::reasoning("ab"), Block::Text("cd".into()), Block::reasoning("e")]);
+}
+
+#[test]
+fn text_that_was_withdrawn_or_is_durable_is_no_part_of_an_unfinished_answer() {
+    let call = StreamEvent::ToolCall { id: "c".into(), name: "t".into(), input: "{}".into() };
+    let withdraw = |to| StreamEvent::Withdraw { from_seq: 1, to };
+    let said = |text: &str| StreamEvent::Answer(text.into());
+    assert_eq!(blocks_of(&[said("a"), withdraw(Withdrawn::Nothing), said("b")]), [Block::Text("b".into())]);
     assert_eq!(
-        blocks_of(&events),
-        [Block::Reasoning("ab".into()), Block::Text("cd".into()), Block::Reasoning("e".into())]
+        blocks_of(&[said("a"), withdraw(Withdrawn::Thinking), said("b")]),
+        [Block::reasoning("a"), Block::Text("b".into())]
     );
+    let steer = StreamEvent::Steer { text: "and?".into() };
+    assert_eq!(blocks_of(&[said("a"), call, said("b")]), [Block::Text("b".into())]);
+    assert_eq!(blocks_of(&[said("a"), steer, said("b")]), [Block::Text("b".into())]);
+}
+
+#[test]
+fn a_step_knows_where_its_answer_text_begins() {
+    let log = TurnLog::new();
+    log.push(StreamEvent::Thinking("hm".into()));
+    assert_eq!(log.first_answer_of_step(), None);
+    log.push(StreamEvent::Answer("a".into()));
+    log.push(StreamEvent::Answer("b".into()));
+    assert_eq!(log.first_answer_of_step(), Some(2));
+    log.begin_step();
+    assert_eq!(log.first_answer_of_step(), None);
+    log.push(StreamEvent::Answer("c".into()));
+    assert_eq!(log.first_answer_of_step(), Some(4));
 }

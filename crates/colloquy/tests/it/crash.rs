@@ -58,6 +58,10 @@ fn run_until(folder: &Path, id: ConversationId, crash: Crash) -> (Told, bool) {
                     StreamEvent::Answer(text) => told.text.push_str(&text),
                     StreamEvent::Done(_) => told.done = true,
                     StreamEvent::Thinking(_)
+                    | StreamEvent::Withdraw { .. }
+                    | StreamEvent::ToolCall { .. }
+                    | StreamEvent::ToolResult { .. }
+                    | StreamEvent::Steer { .. }
                     | StreamEvent::Progress(_)
                     | StreamEvent::Reload
                     | StreamEvent::Error(_) => {}
@@ -221,6 +225,9 @@ async fn a_start_closes_each_dead_turn_once_also_when_its_lease_has_expired() {
         message_uid: Uid([7; 16]),
         blocks: vec![Block::Text("Count.".into())],
         app_authored: false,
+        artifacts: Vec::new(),
+        before: Vec::new(),
+        head: None,
         request: colloquy::record::encode_request(None),
         llm_id: row.llm_id,
         at: 0,

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what is wrong")]
 
+mod artifacts;
 mod crash;
 mod harness;
+mod memory;
+mod program;
+mod tool_crash;
 mod turns;

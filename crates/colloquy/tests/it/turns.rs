@@ -2,13 +2,13 @@
 
 use colloquy::{
     Ask, AskError,
-    ports::{ConversationPatch, LoadNotice, Overloaded},
+    ports::{ConversationPatch, LoadNotice},
     stream::{Done, Progress, StreamEvent},
 };
 use colloquy_core::{
     conversation::SettingsChange,
     message::{ConversationId, FinishReason, MessageId, Role},
-    objective::Tier,
+    persona::Tier,
     turn::{Failure, FailureCode, Locality, Outcome},
 };
 use colloquy_testkit::{
@@ -23,6 +23,10 @@ fn answers(events: &[StreamEvent]) -> String {
     let text = |event: &StreamEvent| match event {
         StreamEvent::Answer(text) => Some(text.clone()),
         StreamEvent::Thinking(_)
+        | StreamEvent::Withdraw { .. }
+        | StreamEvent::ToolCall { .. }
+        | StreamEvent::ToolResult { .. }
+        | StreamEvent::Steer { .. }
         | StreamEvent::Progress(_)
         | StreamEvent::Reload
         | StreamEvent::Error(_)
@@ -216,7 +220,8 @@ async fn a_failure_keeps_the_partial_answer_and_says_what_went_wrong() {
 async fn an_answer_that_never_came_is_replaced_by_the_curated_line() {
     let cut = Script::new().reasoning("hm").finish(FinishReason::Length);
     let blank = Script::new().text(" \n").stop();
-    let fixture = Fixture::new(ScriptedModels::new([cut, blank])).await;
+    // Reasoning that spent the budget is switched off for a second try.
+    let fixture = Fixture::new(ScriptedModels::new([cut.clone(), cut, blank])).await;
     let events = fixture.answer("q").await;
     assert!(answers(&events).starts_with("Generation stopped during reasoning"), "{events:?}");
     assert_eq!(done(&events).outcome, Outcome::NoAnswer);
@@ -252,7 +257,7 @@ async fn what_cannot_start_is_refused_and_leaves_no_trace() {
     assert!(matches!(theirs.await, Err(AskError::NoSuchConversation)));
 
     fixture.models.set_overloaded(Some(64));
-    assert!(matches!(fixture.ask("q").await, Err(AskError::Overloaded(Overloaded { waiting: 64 }))));
+    assert!(matches!(fixture.ask("q").await, Err(AskError::Overloaded { waiting: 64 })));
     fixture.models.set_overloaded(None);
 
     let llm = fixture.colloquy.store().list_llms(&fixture.principal, Default::default()).await.unwrap()[0].id;

@@ -1,11 +1,17 @@
 use colloquy::ports::ModelChunk;
 use colloquy_core::{
+    block::ToolCall,
     message::{FinishReason, Usage},
     turn::Failure,
 };
 use proptest::prelude::*;
 
-use super::AnswerDecoder;
+use super::ChatReader;
+use crate::{
+    http::decode::AnswerDecoder,
+    openai::read_recorded,
+    wire::{CALL_BYTES_MAX, CALLS_MAX, Framing},
+};
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -13,9 +19,13 @@ macro_rules! fixture {
     };
 }
 
+fn decoder() -> AnswerDecoder<ChatReader> {
+    AnswerDecoder::new(Framing::Sse, ChatReader::default(), None)
+}
+
 /// What the pieces decode to: the chunks, and the failure if there was one.
 fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<ModelChunk>, Option<Failure>) {
-    let mut decoder = AnswerDecoder::new(None);
+    let mut decoder = decoder();
     let mut failure = None;
     for piece in pieces {
         failure = failure.or_else(|| decoder.push(piece).err());
@@ -38,6 +48,10 @@ fn delta(members: &str) -> String {
     format!(r#"{{"choices":[{{"index":0,"finish_reason":null,"delta":{{{members}}}}}]}}"#)
 }
 
+fn call(id: &str, name: &str, input: &str) -> ModelChunk {
+    ModelChunk::ToolCall(ToolCall { id: id.into(), name: name.into(), input: input.into() })
+}
+
 fn finish(reason: &str) -> String {
     format!(r#"{{"choices":[{{"index":0,"finish_reason":"{reason}","delta":{{}}}}]}}"#)
 }
@@ -49,7 +63,11 @@ fn joined(chunks: &[ModelChunk]) -> (String, String) {
         match chunk {
             ModelChunk::Text(piece) => text.push_str(piece),
             ModelChunk::Reasoning(piece) => reasoning.push_str(piece),
-            ModelChunk::Reading { .. } | ModelChunk::End { .. } => {}
+            ModelChunk::Reading { .. }
+            | ModelChunk::ReasoningSignature(_)
+            | ModelChunk::RedactedReasoning(_)
+            | ModelChunk::ToolCall(_)
+            | ModelChunk::End { .. } => {}
         }
     }
     (text, reasoning)
@@ -57,10 +75,10 @@ fn joined(chunks: &[ModelChunk]) -> (String, String) {
 
 fn end(finish_reason: FinishReason, prompt: u32, reused: u32, output: u32) -> ModelChunk {
     let usage = Usage {
-        predicted_tokens: None,
         prompt_tokens: Some(prompt),
         reused_tokens: Some(reused),
         output_tokens: Some(output),
+        ..Usage::default()
     };
     ModelChunk::End { finish_reason, usage }
 }
@@ -103,9 +121,145 @@ fn real_reasoning_that_used_up_the_limit_leaves_an_empty_answer() {
 }
 
 #[test]
-fn a_real_tool_call_ends_without_text() {
+fn a_real_tool_call_comes_whole_before_the_end() {
+    let expected = call(
+        "NLwTHtfBnYd14j8fLOF00mIlSStJuwGL",
+        "get_weather",
+        "{\n    \"city\": \"Paris\",\n    \"unit\": \"c\"\n  }",
+    );
     let chunks = whole(fixture!("forced_tool_call_stream"));
-    assert!(matches!(chunks[..], [ModelChunk::End { finish_reason: FinishReason::ToolCalls, .. }]));
+    assert_eq!(chunks, [expected, end(FinishReason::ToolCalls, 222, 221, 50)]);
+}
+
+#[test]
+fn a_real_call_that_was_cut_by_the_limit_is_given_as_far_as_it_came() {
+    let chunks = whole(fixture!("forced_tool_call_cut_stream"));
+    let cut = call("tl4Jqo1VJQ3qElIY8oWtGxHCdWLYdrDN", "get_weather", "{");
+    assert_eq!(chunks, [cut, end(FinishReason::Length, 222, 221, 14)]);
+}
+
+fn pieces(pieces: &[&str]) -> Vec<u8> {
+    let calls = pieces.iter().map(|piece| delta(&format!(r#""tool_calls":[{piece}]"#)));
+    let events: Vec<String> = calls.chain([finish("tool_calls")]).collect();
+    data(&events.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn calls(stream: &[u8]) -> Vec<ModelChunk> {
+    let mut chunks = whole(stream);
+    assert!(matches!(chunks.pop(), Some(ModelChunk::End { finish_reason: FinishReason::ToolCalls, .. })));
+    chunks
+}
+
+#[test]
+fn the_pieces_of_two_calls_may_be_interleaved() {
+    let stream = pieces(&[
+        r#"{"index":0,"id":"a","function":{"name":"one","arguments":""}}"#,
+        r#"{"index":1,"id":"b","function":{"name":"two","arguments":"{\"x"}}"#,
+        r#"{"index":0,"function":{"arguments":"{}"}},{"index":1,"function":{"arguments":"\":1}"}}"#,
+    ]);
+    assert_eq!(calls(&stream), [call("a", "one", "{}"), call("b", "two", r#"{"x":1}"#)]);
+}
+
+#[test]
+fn calls_without_an_index_are_told_apart_by_their_id_or_where_they_begin() {
+    let by_id = pieces(&[
+        r#"{"id":"a","function":{"name":"one","arguments":"{"}}"#,
+        r#"{"id":"b","function":{"name":"two","arguments":"{}"}}"#,
+        r#"{"id":"a","function":{"arguments":"}"}}"#,
+    ]);
+    assert_eq!(calls(&by_id), [call("a", "one", "{}"), call("b", "two", "{}")]);
+    let by_begin = pieces(&[
+        r#"{"function":{"name":"one","arguments":"{"}},{"function":{"arguments":"}"}}"#,
+        r#"{"function":{"name":"one"}},{"function":{"arguments":"[]"}}"#,
+    ]);
+    assert_eq!(calls(&by_begin), [call("", "one", "{}"), call("", "one", "[]")]);
+}
+
+#[test]
+fn one_index_for_all_calls_and_a_new_id_for_every_piece_are_both_understood() {
+    let one_index = pieces(&[
+        r#"{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}"#,
+        r#"{"index":0,"id":"b","function":{"name":"one","arguments":"[]"}}"#,
+    ]);
+    assert_eq!(calls(&one_index), [call("a", "one", "{}"), call("b", "one", "[]")]);
+    let new_ids = pieces(&[
+        r#"{"index":0,"id":"a","function":{"name":"one","arguments":"{"}}"#,
+        r#"{"index":0,"id":"b","function":{"arguments":"}"}}"#,
+        r#"{"index":0,"id":"c","function":{"name":"","arguments":""}}"#,
+    ]);
+    assert_eq!(calls(&new_ids), [call("a", "one", "{}")]);
+}
+
+#[test]
+fn calls_are_held_up_to_their_limits_and_not_beyond() {
+    let many = |n: usize| {
+        let calls = (0..n)
+            .map(|n| format!(r#"{{"index":{n},"id":"{n}","function":{{"name":"one","arguments":"{{}}"}}}}"#));
+        pieces(&calls.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let large = |n_bytes: usize| {
+        let half = |n_bytes| format!(r#"{{"index":0,"function":{{"arguments":"{}"}}}}"#, "x".repeat(n_bytes));
+        let (first, rest) = (half(n_bytes / 2), half(n_bytes - n_bytes / 2));
+        pieces(&[&first, &rest])
+    };
+    assert_eq!(calls(&many(CALLS_MAX)).len(), CALLS_MAX);
+    assert_eq!(calls(&large(CALL_BYTES_MAX)).len(), 1);
+    let detail = "the model's tool calls are too many or too large";
+    for stream in [many(CALLS_MAX + 1), large(CALL_BYTES_MAX + 1)] {
+        let (chunks, failure) = decode([stream.as_slice()]);
+        assert_eq!((chunks, failure), (vec![], Some(Failure::Refused { detail: detail.into() })));
+    }
+}
+
+#[test]
+fn a_long_refusal_is_cut() {
+    let words = delta(&format!(r#""refusal":"{}""#, "no ".repeat(3_000)));
+    let (_, failure) = decode([data(&[&words, &words, &finish("content_filter")]).as_slice()]);
+    let Some(Failure::ContentRefused { detail }) = failure else { panic!("{failure:?}") };
+    assert!(detail.starts_with("content_filter: no no") && detail.ends_with('…'), "{detail}");
+}
+
+// behaviours: 195
+#[test]
+fn a_call_without_id_or_name_and_malformed_arguments_are_kept_as_written() {
+    let stream = pieces(&[
+        r#"{"index":0,"id":null,"function":{"name":"one","arguments":"{\"x\": \"hal"}}"#,
+        r#"{"index":1,"id":"b","function":{"name":null,"arguments":null}}"#,
+        r#"{"index":2}"#,
+        r#"{"index":3,"id":"d","function":{"name":"two","arguments":{"y": 1}}}"#,
+    ]);
+    let kept = [
+        call("", "one", r#"{"x": "hal"#),
+        call("b", "", ""),
+        call("", "", ""),
+        call("d", "two", r#"{"y": 1}"#),
+    ];
+    assert_eq!(calls(&stream), kept);
+}
+
+#[test]
+fn a_server_that_says_stop_after_a_call_is_not_believed() {
+    let call = delta(r#""tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}]"#);
+    let chunks = whole(&data(&[&call, &finish("stop")]));
+    assert!(matches!(chunks.last(), Some(ModelChunk::End { finish_reason: FinishReason::ToolCalls, .. })));
+}
+
+// behaviours: 193
+#[test]
+fn cached_tokens_are_a_part_of_the_prompt_and_not_added_to_it() {
+    let usage = r#"{"choices":[],"usage":{"prompt_tokens":120,"completion_tokens":30,"prompt_tokens_details":{"cached_tokens":100}}}"#;
+    let chunks = whole(&data(&[&finish("stop"), usage, "[DONE]"]));
+    assert_eq!(chunks, [end(FinishReason::Stop, 120, 100, 30)]);
+    let ModelChunk::End { usage, .. } = &chunks[0] else { panic!() };
+    assert_eq!((usage.cache_read(), usage.cache_creation()), (100, 0));
+}
+
+#[test]
+fn a_refusal_of_the_model_is_told_with_its_words() {
+    let events = [delta(r#""refusal":"I cannot""#), delta(r#""refusal":" help.""#), finish("stop")];
+    let (chunks, failure) = decode([data(&events.each_ref().map(String::as_str)).as_slice()]);
+    assert_eq!(chunks, []);
+    assert_eq!(failure, Some(Failure::ContentRefused { detail: "stop: I cannot help.".into() }));
 }
 
 #[test]
@@ -223,7 +377,7 @@ fn invalid_bytes_are_never_replaced() {
 
 #[test]
 fn an_answer_begins_with_its_first_words_and_not_with_its_role() {
-    let mut decoder = AnswerDecoder::new(None);
+    let mut decoder = decoder();
     decoder.push(&data(&[&delta(r#""role":"assistant","content":null"#)])).unwrap();
     assert!(!decoder.has_begun() && decoder.n_events() == 1);
     decoder.push(b": ping\n\n").unwrap();
@@ -232,7 +386,29 @@ fn an_answer_begins_with_its_first_words_and_not_with_its_role() {
     assert!(decoder.has_begun());
 }
 
+#[test]
+fn a_recorded_answer_is_read_as_a_streamed_one() {
+    let stream = fixture!("forced_tool_call_stream");
+    assert_eq!(read_recorded(stream.chunks(7)).unwrap(), whole(stream));
+    let cut = read_recorded([&stream[..stream.len() / 2]]).unwrap_err();
+    assert!(matches!(cut.0, Failure::Transient { .. }), "{cut:?}");
+}
+
 proptest! {
+    #[test]
+    fn any_split_of_real_calls_gives_the_same_calls(n_bytes in 1_usize..600, escaped in "[a-é😀\"\\\\{}]{0,12}") {
+        let mut stream = fixture!("forced_tool_call_stream").to_vec();
+        let arguments = serde_json::to_string(&escaped).unwrap();
+        let piece = format!(r#""tool_calls":[{{"index":0,"function":{{"arguments":{arguments}}}}}]"#);
+        // Behind the first event, in front of the call itself.
+        let at = stream.windows(2).position(|bytes| bytes == b"\n\n").unwrap() + 2;
+        stream.splice(at..at, data(&[&delta(&piece)]));
+        let expected = decode([stream.as_slice()]);
+        let ModelChunk::ToolCall(call) = &expected.0[0] else { panic!("{expected:?}") };
+        prop_assert!(call.input.starts_with(&escaped) && call.name == "get_weather");
+        prop_assert_eq!(decode(stream.chunks(n_bytes)), expected);
+    }
+
     #[test]
     fn any_split_of_a_real_stream_gives_the_same_chunks(
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),

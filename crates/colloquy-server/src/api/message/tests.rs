@@ -39,11 +39,11 @@ fn text(text: &str) -> Block {
 }
 
 fn thought(text: &str) -> Block {
-    Block::Reasoning(text.into())
+    Block::reasoning(text)
 }
 
 fn turn_with_a_tool() -> Vec<StoredMessage> {
-    let call = ToolCall { id: "c1".into(), name: "clock".into(), input: json!({ "zone": "UTC" }) };
+    let call = ToolCall { id: "c1".into(), name: "clock".into(), input: r#"{"zone":"UTC"}"#.into() };
     let result = ToolResult { call_id: "c1".into(), text: "noon".into(), is_error: false };
     vec![
         stored(1, Kind::Question, vec![text("What time is it?")]),

@@ -33,6 +33,10 @@ enum Event {
     Thinking {
         text: String,
     },
+    Withdraw,
+    ToolCall {
+        name: String,
+    },
     Progress {
         phase: String,
         #[serde(default)]
@@ -176,6 +180,8 @@ impl Screen {
                 output::steer_stderr(&output::dim(&text));
             }
             Event::Thinking { .. } | Event::Unknown => {}
+            Event::Withdraw => self.withdraw()?,
+            Event::ToolCall { name } => self.progress(&format!("using {name}")),
             Event::Progress { phase, done, total } => self.progress(&progress_text(&phase, done, total)),
             Event::MemoryReload => self.progress("the model had been unloaded; loading it again"),
             Event::Error { text, raw } => {
@@ -190,6 +196,15 @@ impl Screen {
             Event::Done { outcome } => return Ok(Some(outcome)),
         }
         Ok(None)
+    }
+
+    /// What is on stdout cannot be taken back, so whoever reads along is told.
+    fn withdraw(&mut self) -> Result<(), CliError> {
+        if self.state == Shown::Answer {
+            self.end()?;
+            output::note_dim("(that was said on the way to the answer, which follows)");
+        }
+        Ok(())
     }
 
     fn progress(&mut self, text: &str) {
@@ -240,6 +255,7 @@ mod tests {
     fn an_event_of_a_newer_server_is_skipped() {
         let read = |line: &str| serde_json::from_str::<Event>(line).expect("an event");
         assert_eq!(read(r#"{"t":"holograph","seq":7,"text":[1]}"#), Event::Unknown);
+        assert_eq!(read(r#"{"t":"withdraw","seq":7,"from_seq":2,"to":"nothing"}"#), Event::Withdraw);
         assert_eq!(read(r#"{"t":"memory_reload","reason":"idle","seq":1}"#), Event::MemoryReload);
         assert_eq!(
             read(r#"{"t":"done","seq":9,"outcome":"answered","turn_id":"x"}"#),

@@ -1,6 +1,6 @@
 //! `conversations`: out and away.
 
-use colloquy_models::openai::HttpClients;
+use colloquy_models::client::HttpClients;
 use colloquy_testkit::scripted_server::{Reply, ScriptedServer};
 use serde_json::{Value, json};
 
