@@ -282,19 +282,21 @@ fn i6_a_process_killed_at_any_call_of_the_store_loses_nothing_it_told() {
 fn what_was_flushed_before_the_kill_is_the_answer() {
     let (folder, id) = prepare_folder();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(async {
+    // Kept beyond the process: dropping the handle would stop the turn.
+    let _handle = runtime.block_on(async {
         let hang = Gate::new();
         let models = ScriptedModels::new([Script::new().words(ANSWER).pause(&hang)]);
         let store = Arc::new(CrashingStore::new(open_store(folder.path()).await, Crash::Never));
         let colloquy = service(store.clone(), &models);
         let ask = Ask { text: "Count.".into(), ..Ask::default() };
-        let _handle = colloquy.start_turn(&Principal::local(), id, ask).await.unwrap();
+        let handle = colloquy.start_turn(&Principal::local(), id, ask).await.unwrap();
         hang.reached().await;
         // A flush that began after the last word has ended when two more calls have begun.
         let seen = store.n_calls();
         while store.n_calls() < seen + 2 {
             tokio::task::yield_now().await;
         }
+        handle
     });
     runtime.shutdown_background();
 
