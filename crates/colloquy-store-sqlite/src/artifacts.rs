@@ -1,10 +1,7 @@
 //! Artifacts: their bytes as blobs, shared by the conversations of one principal, and what a
 //! conversation knows of each. What stands behind a reference never changes (I11).
 
-use colloquy::{
-    ports::{Principal, StoreError},
-    record,
-};
+use colloquy::{ports::Principal, record};
 use colloquy_core::{
     artifact::{Artifact, ArtifactRef},
     message::ConversationId,
@@ -110,13 +107,13 @@ pub(crate) async fn unreadable(pool: &SqlitePool) -> Outcome<Vec<String>> {
     )
     .fetch(pool);
     while let Some(HashedRow { conversation_id, sha256, artifact: row }) = rows.try_next().await? {
-        let name = format!("conversation {conversation_id}, {}", row.reference);
         let is_whole = row.bytes.as_ref().is_none_or(|bytes| Sha256::digest(bytes).as_slice() == sha256);
-        match artifact(row) {
-            Ok(_) if is_whole => {}
-            Ok(_) => unreadable.push(format!("{name}: its bytes have changed")),
-            Err(fault) => unreadable.push(format!("{name}: {}", StoreError::from(fault))),
-        }
+        let why = match artifact(row) {
+            Ok(_) if is_whole => continue,
+            Ok(artifact) => format!("the bytes of {} have changed", artifact.reference.as_str()),
+            Err(fault) => fault.of_row(),
+        };
+        unreadable.push(format!("conversation {conversation_id}: {why}"));
     }
     Ok(unreadable)
 }

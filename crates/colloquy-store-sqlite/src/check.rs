@@ -2,17 +2,9 @@
 //!
 //! Each check is a query for the rows that break it. Nothing is repaired here.
 
-use colloquy::{
-    ports::StoreError,
-    record::{self, HeadColumns},
-};
-use futures::TryStreamExt;
 use sqlx::SqlitePool;
 
-use crate::{
-    artifacts,
-    fault::{Fault, Outcome},
-};
+use crate::{artifacts, fault::Outcome, heads, inbox, messages};
 
 /// Something in the store that should not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +16,7 @@ pub struct Finding {
 }
 
 /// What must hold, and the rows for which it does not.
-const CHECKS: [(&str, &str); 14] = [
+const CHECKS: [(&str, &str); 13] = [
     (
         "a parent is in the same conversation, one less deep",
         "SELECT 'message ' || m.id FROM messages m LEFT JOIN messages p ON p.id = m.parent_id
@@ -35,11 +27,6 @@ const CHECKS: [(&str, &str); 14] = [
         "a message belongs to a turn of its conversation",
         "SELECT 'message ' || m.id FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
          WHERE t.conversation_id IS NOT m.conversation_id",
-    ),
-    (
-        "the kind of a message fixes its role",
-        "SELECT 'message ' || id FROM messages
-         WHERE role <> iif(kind IN ('call', 'answer', 'closing'), 'assistant', 'user')",
     ),
     (
         "roles alternate along a branch, announcements and steering aside",
@@ -118,11 +105,14 @@ const CHECKS: [(&str, &str); 14] = [
 
 pub(crate) async fn check(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
     let mut findings = file(pool).await?;
-    findings.extend(unreadable_messages(pool).await?);
-    findings.extend(unreadable_heads(pool).await?);
-    let unreadable_artifacts = artifacts::unreadable(pool).await?.into_iter();
-    findings
-        .extend(unreadable_artifacts.map(|subject| Finding { check: "every artifact can be read", subject }));
+    for (check, unreadable) in [
+        ("every message can be read", messages::unreadable(pool).await?),
+        ("every message of an inbox can be read", inbox::unreadable(pool).await?),
+        ("every head can be read", heads::unreadable(pool).await?),
+        ("every artifact can be read", artifacts::unreadable(pool).await?),
+    ] {
+        findings.extend(unreadable.into_iter().map(|subject| Finding { check, subject }));
+    }
     if !findings.is_empty() {
         // What cannot be read cannot be queried either; these come first.
         return Ok(findings);
@@ -146,33 +136,5 @@ async fn file(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
         check: "what a row refers to exists",
         subject: format!("{table} {}", row.unwrap_or_default()),
     }));
-    Ok(findings)
-}
-
-async fn unreadable_messages(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
-    let mut findings = Vec::new();
-    let mut rows =
-        sqlx::query_as::<_, (i64, String)>("SELECT id, blocks FROM messages ORDER BY id").fetch(pool);
-    while let Some((id, blocks)) = rows.try_next().await? {
-        let Err(error) = record::decode_blocks(&blocks) else { continue };
-        let error = StoreError::from(Fault::record(&format!("message {id}"), error));
-        findings
-            .push(Finding { check: "every message can be read", subject: format!("message {id}: {error}") });
-    }
-    Ok(findings)
-}
-
-async fn unreadable_heads(pool: &SqlitePool) -> Outcome<Vec<Finding>> {
-    let mut findings = Vec::new();
-    let mut rows = sqlx::query_as::<_, (i64, String, String, String)>(
-        "SELECT conversation_id, objective, palette, seat FROM conversation_heads ORDER BY conversation_id",
-    )
-    .fetch(pool);
-    while let Some((id, objective, palette, seat)) = rows.try_next().await? {
-        let Err(error) = record::decode_head(&HeadColumns { objective, palette, seat }) else { continue };
-        let name = format!("conversation {id}");
-        let error = StoreError::from(Fault::record(&format!("the head of {name}"), error));
-        findings.push(Finding { check: "every head can be read", subject: format!("{name}: {error}") });
-    }
     Ok(findings)
 }

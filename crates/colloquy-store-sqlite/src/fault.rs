@@ -27,6 +27,11 @@ impl Fault {
         })
     }
 
+    /// What is wrong with the row that it names, for a report about the whole file.
+    pub(crate) fn of_row(&self) -> String {
+        if let StoreError::Corrupt(cause) = &self.0 { cause.to_string() } else { self.0.to_string() }
+    }
+
     /// Whether a turn runs on the conversation.
     pub(crate) fn is_turn_in_progress(&self) -> bool {
         matches!(self.0, StoreError::TurnInProgress { .. })

@@ -5,7 +5,8 @@ use colloquy::{
     record::{self, HeadColumns},
 };
 use colloquy_core::message::ConversationId;
-use sqlx::SqliteConnection;
+use futures::TryStreamExt;
+use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::{
     SqliteStore,
@@ -44,7 +45,25 @@ pub(crate) async fn load(
     .fetch_optional(&store.readers)
     .await?;
     let Some((objective, palette, seat)) = row else { return Ok(None) };
-    let columns = HeadColumns { objective, palette, seat };
-    let decoded = record::decode_head(&columns);
-    decoded.map(Some).map_err(|error| Fault::record(&format!("the head of conversation {}", id.0), error))
+    decode(id.0, HeadColumns { objective, palette, seat }).map(Some)
+}
+
+/// The heads that cannot be read, and why.
+pub(crate) async fn unreadable(pool: &SqlitePool) -> Outcome<Vec<String>> {
+    let mut unreadable = Vec::new();
+    let mut rows = sqlx::query_as::<_, (i64, String, String, String)>(
+        "SELECT conversation_id, objective, palette, seat FROM conversation_heads ORDER BY conversation_id",
+    )
+    .fetch(pool);
+    while let Some((id, objective, palette, seat)) = rows.try_next().await? {
+        if let Err(fault) = decode(id, HeadColumns { objective, palette, seat }) {
+            unreadable.push(fault.of_row());
+        }
+    }
+    Ok(unreadable)
+}
+
+fn decode(id: i64, columns: HeadColumns) -> Outcome<StoredHead> {
+    record::decode_head(&columns)
+        .map_err(|error| Fault::record(&format!("the head of conversation {id}"), error))
 }

@@ -9,7 +9,8 @@ use colloquy_core::{
     block::Block,
     message::{MessageId, TurnId},
 };
-use sqlx::SqliteConnection;
+use futures::TryStreamExt;
+use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::{
     SqliteStore,
@@ -71,12 +72,28 @@ pub(crate) async fn undelivered(tx: &mut SqliteConnection, turn_id: TurnId) -> O
     .bind(turn_id.0)
     .fetch_all(tx)
     .await?;
-    let name = format!("the inbox of turn {}", turn_id.0);
-    let message = |(ordinal, blocks): (i64, String)| {
-        Ok(InboxMessage {
-            ordinal: narrowed(&name, ordinal)?,
-            blocks: record::decode_blocks(&blocks).map_err(|error| Fault::record(&name, error))?,
-        })
-    };
-    rows.into_iter().map(message).collect()
+    rows.into_iter().map(|(ordinal, blocks)| waiting(turn_id.0, ordinal, &blocks)).collect()
+}
+
+/// The messages that cannot be read, delivered ones included, and why.
+pub(crate) async fn unreadable(pool: &SqlitePool) -> Outcome<Vec<String>> {
+    let mut unreadable = Vec::new();
+    let mut rows = sqlx::query_as::<_, (i64, i64, String)>(
+        "SELECT turn_id, ordinal, blocks FROM inbox ORDER BY turn_id, ordinal",
+    )
+    .fetch(pool);
+    while let Some((turn_id, ordinal, blocks)) = rows.try_next().await? {
+        if let Err(fault) = waiting(turn_id, ordinal, &blocks) {
+            unreadable.push(fault.of_row());
+        }
+    }
+    Ok(unreadable)
+}
+
+fn waiting(turn_id: i64, ordinal: i64, blocks: &str) -> Outcome<InboxMessage> {
+    let name = format!("message {ordinal} of the inbox of turn {turn_id}");
+    Ok(InboxMessage {
+        ordinal: narrowed(&name, ordinal)?,
+        blocks: record::decode_blocks(blocks).map_err(|error| Fault::record(&name, error))?,
+    })
 }

@@ -8,7 +8,8 @@ use colloquy::{
     record,
 };
 use colloquy_core::message::{ConversationId, Message, MessageId, TimeMs, TurnId, text_of};
-use sqlx::{FromRow, SqliteConnection};
+use futures::TryStreamExt;
+use sqlx::{FromRow, SqliteConnection, SqlitePool};
 
 use crate::{
     SqliteStore, conversations,
@@ -253,6 +254,19 @@ pub(crate) async fn view(
 /// The branch that ends in `tip_id`, first message first, redacted ones included.
 pub(crate) async fn branch(tx: &mut SqliteConnection, tip_id: Option<i64>) -> Outcome<Vec<Message>> {
     branch_rows(tx, tip_id).await?.into_iter().map(|row| message(row.message)).collect()
+}
+
+/// The messages that cannot be read, on whatever branch, and why.
+pub(crate) async fn unreadable(pool: &SqlitePool) -> Outcome<Vec<String>> {
+    let mut unreadable = Vec::new();
+    let query = concat!("SELECT ", message_columns!(), " FROM messages m ORDER BY m.id");
+    let mut rows = sqlx::query_as::<_, MessageRow>(query).fetch(pool);
+    while let Some(row) = rows.try_next().await? {
+        if let Err(fault) = message(row) {
+            unreadable.push(fault.of_row());
+        }
+    }
+    Ok(unreadable)
 }
 
 pub(crate) async fn set_star(

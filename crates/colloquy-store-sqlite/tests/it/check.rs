@@ -3,25 +3,11 @@
 use std::path::PathBuf;
 
 use colloquy::ports::{Page, Principal, Question, Store, StoreError, StoredHead};
-use colloquy_core::{
-    artifact::{Artifact, ArtifactRef},
-    block::Block,
-    message::MessageId,
-};
+use colloquy_core::{block::Block, message::MessageId};
 use colloquy_store_sqlite::{Finding, SqliteStore};
 use sqlx::Connection;
 
-use super::said::{ask, conversation, outsider, question, turn};
-
-fn artifact(id: &str, json: &str) -> Artifact {
-    Artifact {
-        reference: ArtifactRef::of("note", id).unwrap(),
-        alias: "note".into(),
-        json: json.into(),
-        summaries: Default::default(),
-        top_level: true,
-    }
-}
+use super::said::{artifact, ask, conversation, outsider, question, turn};
 
 /// Two conversations at rest, the first of four messages, and one whose turn runs, with a head, two
 /// artifacts and a message in its inbox.
@@ -62,7 +48,11 @@ async fn every_broken_invariant_is_found_and_named() {
         ("UPDATE messages SET depth = 7 WHERE id = 2", "one less deep", "message 2"),
         ("UPDATE messages SET parent_id = 5 WHERE id = 4", "same conversation", "message 4"),
         ("UPDATE messages SET turn_id = 3 WHERE id = 1", "turn of its conversation", "message 1"),
-        ("UPDATE messages SET role = 'user' WHERE id = 2", "fixes its role", "message 2"),
+        ("UPDATE messages SET role = 'user' WHERE id = 2", "every message can be read", "message 2"),
+        ("UPDATE messages SET kind = 'dream' WHERE id = 2", "every message can be read", "message 2"),
+        ("UPDATE messages SET usage = '{}' WHERE id = 2", "every message can be read", "message 2"),
+        ("UPDATE messages SET origin = '{\"v\":9}' WHERE id = 2", "every message can be read", "message 2"),
+        ("UPDATE messages SET step = -1 WHERE id = 2", "every message can be read", "message 2"),
         ("UPDATE messages SET role = 'user', kind = 'question' WHERE id = 2", "alternate", "message 2"),
         ("UPDATE messages SET kind = 'steer' WHERE id = 1", "begins with", "message 1"),
         ("UPDATE conversations SET tip_id = 5 WHERE id = 1", "tip is a message", "conversation 1"),
@@ -87,6 +77,7 @@ async fn every_broken_invariant_is_found_and_named() {
             "one result",
             "message 2",
         ),
+        ("UPDATE inbox SET blocks = '{\"v\":9}'", "inbox can be read", "message 0 of the inbox of turn 4"),
         ("UPDATE inbox SET message_id = 7", "inbox was delivered", "turn 4, inbox 0"),
         (
             "UPDATE turns SET state = 'over', outcome = 'answered', ended_at = 0 WHERE id = 4",
@@ -98,7 +89,11 @@ async fn every_broken_invariant_is_found_and_named() {
         ("UPDATE artifacts SET alias = NULL WHERE ordinal = 1", "artifact can be read", "def456"),
         ("UPDATE artifacts SET summaries = '{}' WHERE ordinal = 0", "artifact can be read", "abc123"),
         ("UPDATE blobs SET bytes = x'ff'", "artifact can be read", "abc123"),
-        ("UPDATE blobs SET bytes = x'7b7d'", "artifact can be read", "bytes have changed"),
+        (
+            "UPDATE blobs SET bytes = x'7b7d'",
+            "artifact can be read",
+            "bytes of «artifact:note~abc123» have changed",
+        ),
         ("UPDATE blobs SET principal = 'other'", "artifact can be read", "def456"),
         ("UPDATE conversation_heads SET seat = '{\"v\":9}'", "head can be read", "conversation 3"),
     ] {

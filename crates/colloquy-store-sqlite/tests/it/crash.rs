@@ -3,12 +3,19 @@
 use std::path::Path;
 
 use colloquy::{
-    ports::{ConversationPatch, EventChunk, Principal, Store},
+    ports::{
+        ConversationPatch, EventChunk, InboxMessage, NewMessage, Principal, Question, StepCommit, Store,
+        StoredHead, ToolRun, ToolRunState,
+    },
     stream::StreamEvent,
+};
+use colloquy_core::{
+    block::{Block, ToolCall, ToolResult},
+    message::Kind,
 };
 use colloquy_store_sqlite::SqliteStore;
 
-use super::said::{answer_to, ask, conversation, texts, turn};
+use super::said::{NOW, answer_to, artifact, ask, conversation, message, question, texts, turn, uid};
 
 /// The file and its log as they are now, without the shared memory: what a new process finds.
 fn copy(from: &Path, to: &Path) {
@@ -17,6 +24,12 @@ fn copy(from: &Path, to: &Path) {
             std::fs::copy(from.join(name), to.join(name)).unwrap();
         }
     }
+}
+
+/// The store that a new process finds if this one is killed now.
+async fn killed(live: &Path, dead: &Path) -> SqliteStore {
+    copy(live, dead);
+    SqliteStore::open(&dead.join("colloquy.db")).await.unwrap()
 }
 
 #[tokio::test]
@@ -34,8 +47,7 @@ async fn everything_committed_survives_a_kill_at_any_commit() {
         let chunk = EventChunk { lease: asked.lease, turn_id: asked.turn_id, first_seq: 1, events };
         store.append_events(vec![chunk]).await.unwrap();
 
-        copy(live.path(), dead.path());
-        let reopened = SqliteStore::open(&dead.path().join("colloquy.db")).await.unwrap();
+        let reopened = killed(live.path(), dead.path()).await;
         assert_eq!(texts(&reopened, id).await, said);
         let open = reopened.open_turns(i64::MAX).await.unwrap();
         assert_eq!((open.len(), open[0].turn.last_seq), (1, 1));
@@ -49,6 +61,80 @@ async fn everything_committed_survives_a_kill_at_any_commit() {
     drop(store);
     let reopened = SqliteStore::open(&live.path().join("colloquy.db")).await.unwrap();
     assert_eq!(texts(&reopened, id).await, said);
+}
+
+#[tokio::test]
+async fn what_comes_with_a_question_survives_a_kill_as_the_question_does() {
+    let (live, dead) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = SqliteStore::open(&live.path().join("colloquy.db")).await.unwrap();
+    let (who, id) = (Principal::local(), conversation(&store, 1).await);
+    let mut head = StoredHead::default();
+    head.objective.put("task", Block::Text("sum up".into()));
+    let artifacts = vec![artifact("zzzzzz", "{ \"z\":1.0}"), artifact("aaaaaa", "{}")];
+    let before = vec![message(uid(7), Kind::Announcement, Block::Text("a tool".into()))];
+    let first = question(&store, id, 1, "?").await;
+    let first = Question { before, head: Some(head.clone()), artifacts: artifacts.clone(), ..first };
+    let asked = store.append_question(&who, id, first).await.unwrap();
+    let found = killed(live.path(), dead.path()).await;
+    assert_eq!(found.load_head(&who, id).await.unwrap(), Some(head));
+    assert_eq!(found.load_artifacts(&who, id).await.unwrap(), artifacts);
+    let view = found.load_view(&who, id).await.unwrap().unwrap();
+    assert_eq!(view.messages, [asked.before[0].clone(), asked.message]);
+    found.close().await;
+}
+
+/// As a provider may mint one.
+const CALL_ID: &str = "toolu_01A09q|rs_2\u{0}é";
+
+// behaviours: 232
+#[tokio::test]
+async fn every_step_of_a_tool_turn_survives_a_kill_the_moment_it_is_committed() {
+    let (live, dead) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = SqliteStore::open(&live.path().join("colloquy.db")).await.unwrap();
+    let (who, id) = (Principal::local(), conversation(&store, 1).await);
+    let asked = ask(&store, id, 1, "?").await;
+    let made = artifact("abc123", "{}");
+    let call = ToolCall { id: CALL_ID.into(), name: "clock".into(), input: "{\"cut off".into() };
+    let result =
+        ToolResult { call_id: CALL_ID.into(), text: made.reference.as_str().into(), is_error: false };
+    let step = |parent_id, messages| StepCommit { turn_id: asked.turn_id, parent_id, messages, at: NOW };
+
+    let first = vec![message(uid(7), Kind::Call, Block::ToolCall(call.clone()))];
+    let first = store.append_step(&who, &asked.lease, step(asked.message.id, first)).await.unwrap();
+    let run = ToolRun {
+        turn_id: asked.turn_id,
+        step: 0,
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        input: call.input.clone(),
+        state: ToolRunState::Finished,
+        result: Some(result.text.clone()),
+        is_error: false,
+        started_at: NOW,
+        finished_at: Some(NOW),
+    };
+    store.finish_tool_run(&who, &asked.lease, run.clone(), vec![made.clone()]).await.unwrap();
+    let said = Block::Text("in French".into());
+    store.accept_steer(&who, &asked.lease, asked.turn_id, vec![said.clone()]).await.unwrap();
+    let found = killed(live.path(), dead.path()).await;
+    let open = found.open_turns(i64::MAX).await.unwrap().remove(0);
+    assert_eq!(open.messages[1..], first);
+    assert_eq!(first[0].calls().collect::<Vec<_>>(), [&call]);
+    assert_eq!(open.tool_runs, [run]);
+    assert_eq!(open.inbox, [InboxMessage { ordinal: 0, blocks: vec![said.clone()] }]);
+    assert_eq!(found.load_artifacts(&who, id).await.unwrap(), [made]);
+    found.close().await;
+
+    let steer = NewMessage { inbox_ordinal: Some(0), ..message(uid(9), Kind::Steer, said) };
+    let second = vec![message(uid(8), Kind::Results, Block::ToolResult(result.clone())), steer];
+    let second = store.append_step(&who, &asked.lease, step(first[0].id, second)).await.unwrap();
+    let found = killed(live.path(), dead.path()).await;
+    let open = found.open_turns(i64::MAX).await.unwrap().remove(0);
+    assert_eq!(open.messages[2..], second);
+    assert_eq!(second[0].results().collect::<Vec<_>>(), [&result]);
+    assert_eq!(open.inbox, []);
+    assert_eq!(found.check().await.unwrap(), []);
+    found.close().await;
 }
 
 #[tokio::test]

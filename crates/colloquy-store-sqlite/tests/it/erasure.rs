@@ -4,49 +4,26 @@ use colloquy::{
     ports::{ConversationPatch, EventChunk, NewMessage, Principal, Question, Store, StoredHead},
     stream::StreamEvent,
 };
-use colloquy_core::{
-    artifact::{Artifact, ArtifactRef},
-    block::Block,
-    message::Kind,
-};
+use colloquy_core::{artifact::Artifact, block::Block, message::Kind};
 use colloquy_store_sqlite::SqliteStore;
 
 use sqlx::Connection;
 
-use super::said::{answer_to, bytes_on_disk, conversation, outsider, question, texts, turn, uid};
+use super::said::{
+    answer_to, artifact, bytes_on_disk, conversation, message, outsider, question, texts, turn, uid,
+};
 
 const N_TURNS: usize = 42;
 
-fn artifact(number: u64, json: &str) -> Artifact {
-    Artifact {
-        reference: ArtifactRef::of("note", &format!("byte{number:02}")).unwrap(),
-        alias: "note".into(),
-        json: json.into(),
-        summaries: [("/text".into(), "SECRETsummary".into())].into(),
-        top_level: true,
-    }
+fn secret(number: u64, json: &str) -> Artifact {
+    let summaries = [("/text".into(), "SECRETsummary".into())].into();
+    Artifact { summaries, ..artifact(&format!("byte{number:02}"), json) }
 }
 
 fn head(task: &str) -> StoredHead {
     let mut head = StoredHead::default();
     head.objective.put("SECRETkey", Block::Text(task.into()));
     head
-}
-
-/// Delivers what the inbox holds.
-fn steer_message(number: u64) -> NewMessage {
-    NewMessage {
-        uid: uid(1 << 62 | number),
-        step: 0,
-        kind: Kind::Steer,
-        app_authored: false,
-        blocks: vec![Block::Text("SECRETsteer".into())],
-        origin: None,
-        usage: None,
-        finish_reason: None,
-        compactable: false,
-        inbox_ordinal: Some(0),
-    }
 }
 
 fn count(haystack: &[u8], needle: &str) -> usize {
@@ -64,7 +41,7 @@ async fn deleted_text_is_not_in_the_raw_bytes_of_the_file_or_its_log() {
     for (number, n_times) in (1..).zip(sizes.cycle().take(N_TURNS)) {
         let question = question(&store, gone, number, &"SECRETword ".repeat(n_times)).await;
         let question = Question {
-            artifacts: vec![artifact(number, &"SECRETbytes ".repeat(n_times))],
+            artifacts: vec![secret(number, &"SECRETbytes ".repeat(n_times))],
             head: Some(head(&"SECRETtask ".repeat(n_times))),
             ..question
         };
@@ -75,7 +52,8 @@ async fn deleted_text_is_not_in_the_raw_bytes_of_the_file_or_its_log() {
         let chunk = EventChunk { lease: asked.lease, turn_id: asked.turn_id, first_seq: 1, events };
         store.append_events(vec![chunk]).await.unwrap();
         let mut answer = answer_to(&asked, &"SECRETanswer ".repeat(n_times));
-        answer.messages.insert(0, steer_message(number));
+        let steer = message(uid(1 << 62 | number), Kind::Steer, Block::Text("SECRETsteer".into()));
+        answer.messages.insert(0, NewMessage { inbox_ordinal: Some(0), ..steer });
         store.commit_turn(&Principal::local(), &asked.lease, answer).await.unwrap();
         turn(&store, kept, number, &"kept ".repeat(n_times), "KEPTanswer").await;
     }
@@ -99,7 +77,7 @@ async fn bytes_that_two_conversations_share_go_with_the_second() {
     let ids = [conversation(&store, 1).await, conversation(&store, 2).await];
     for id in ids {
         let question = question(&store, id, 1, "?").await;
-        let artifacts = vec![artifact(1, "SHAREDbytes"), artifact(2, "SHAREDbytes")];
+        let artifacts = vec![artifact("byte01", "SHAREDbytes"), artifact("byte02", "SHAREDbytes")];
         store.append_question(&who, id, Question { artifacts, ..question }).await.unwrap();
     }
     assert_eq!(store.load_artifacts(&who, ids[0]).await.unwrap().len(), 2);

@@ -6,6 +6,7 @@ use colloquy::ports::{
     AppendedQuestion, Commit, NewConversation, NewMessage, Page, Principal, Question, Store,
 };
 use colloquy_core::{
+    artifact::{Artifact, ArtifactRef},
     block::Block,
     conversation::{Effort, Settings},
     message::{ConversationId, Kind, Uid},
@@ -74,21 +75,37 @@ pub(crate) async fn question(store: &SqliteStore, id: ConversationId, number: u6
     }
 }
 
-pub(crate) fn answer_to(asked: &AppendedQuestion, text: &str) -> Commit {
-    let mut answer_uid = asked.message.uid;
-    answer_uid.0[15] += 1;
-    let answer = NewMessage {
-        uid: answer_uid,
+/// A message of the first step of a turn.
+pub(crate) fn message(uid: Uid, kind: Kind, block: Block) -> NewMessage {
+    NewMessage {
+        uid,
         step: 0,
-        kind: Kind::Answer,
+        kind,
         app_authored: false,
-        blocks: vec![Block::Text(text.into())],
+        blocks: vec![block],
         origin: None,
         usage: None,
         finish_reason: None,
         compactable: true,
         inbox_ordinal: None,
-    };
+    }
+}
+
+/// A listed artifact of that content.
+pub(crate) fn artifact(id: &str, json: &str) -> Artifact {
+    Artifact {
+        reference: ArtifactRef::of("note", id).unwrap(),
+        alias: "note".into(),
+        json: json.into(),
+        summaries: Default::default(),
+        top_level: true,
+    }
+}
+
+pub(crate) fn answer_to(asked: &AppendedQuestion, text: &str) -> Commit {
+    let mut answer_uid = asked.message.uid;
+    answer_uid.0[15] += 1;
+    let answer = message(answer_uid, Kind::Answer, Block::Text(text.into()));
     Commit {
         turn_id: asked.turn_id,
         parent_id: asked.message.id,

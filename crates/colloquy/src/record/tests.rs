@@ -187,9 +187,13 @@ fn a_message_of_the_system_or_of_another_role_than_its_kind_is_refused_and_never
         damaged(check_role(kind, "user"));
         damaged(check_role(kind, "system"));
     }
-    newer(check_role(Kind::Question, "developer"));
-    // A kind is not a role, and a role is no kind.
-    newer(kind_from_name("system"));
+    // Names are exact: what differs in case is no name of ours, and a role is no kind.
+    for name in ["developer", "USER", "System", "user ", ""] {
+        newer(check_role(Kind::Question, name));
+    }
+    for name in ["system", "user", "USER", "Question", "question ", ""] {
+        newer(kind_from_name(name));
+    }
 }
 
 #[test]
