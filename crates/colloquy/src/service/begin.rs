@@ -273,7 +273,6 @@ fn blocks_of(
     shared: &Shared,
 ) -> (Vec<Block>, Vec<colloquy_core::artifact::Artifact>) {
     let mut blocks: Vec<Block> = Block::text(ask.text.as_str()).into_iter().collect();
-    let mut artifacts = instance.summarized();
     for part in &ask.parts {
         blocks.push(match part {
             AskPart::Block(block) => block.clone(),
@@ -282,13 +281,12 @@ fn blocks_of(
                     instance.declare_registry_tools();
                 }
                 let mut value = value.clone();
-                let (fresh, shown) = instance.take_in(&mut value, Some(descriptor), shared.ids.as_ref());
-                artifacts.extend(fresh);
+                let shown = instance.take_in(&mut value, Some(descriptor), shared.ids.as_ref());
                 Block::Value(ValueBlock { type_name: type_name.clone(), json: value.to_string(), shown })
             }
         });
     }
-    (blocks, artifacts)
+    (blocks, instance.unsaved())
 }
 
 impl Shared {

@@ -6,7 +6,7 @@
 use std::{
     marker::PhantomData,
     panic::Location,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use colloquy_core::{
@@ -102,7 +102,7 @@ pub struct Answering<T> {
 
 /// The objective of a conversation: named slots that are its system text.
 pub struct Objective<'a> {
-    instance: MutexGuard<'a, Instance>,
+    instance: &'a SharedInstance,
 }
 
 impl Colloquy {
@@ -174,9 +174,9 @@ impl Conversation {
         self.id.get().copied()
     }
 
-    /// Its objective, locked until it is dropped: do not hold it across an await.
+    /// Its objective.
     pub fn objective(&self) -> Objective<'_> {
-        Objective { instance: lock_instance(&self.instance) }
+        Objective { instance: &self.instance }
     }
 
     /// Declares a tool; whether its name was free. What is declared is never redefined or removed,
@@ -306,24 +306,24 @@ impl Conversation {
 impl Objective<'_> {
     /// Puts a text into a slot, in place where the slot is there already. Blank text is ignored.
     #[track_caller]
-    pub fn put(&mut self, key: &str, text: impl Into<String>) -> Put {
-        self.instance.put(key, Block::Text(text.into()), Location::caller())
+    pub fn put(&self, key: &str, text: impl Into<String>) -> Put {
+        lock_instance(self.instance).put(key, Block::Text(text.into()), Location::caller())
     }
 
     /// Empties it. What is derived from tools and contracts comes back with the next render.
     #[track_caller]
-    pub fn nuke(&mut self) -> Put {
-        self.instance.nuke(Location::caller())
+    pub fn nuke(&self) -> Put {
+        lock_instance(self.instance).nuke(Location::caller())
     }
 
     /// Admits a skill, once per name.
-    pub fn admit(&mut self, skill: Skill) -> Put {
-        self.instance.head.admit(skill)
+    pub fn admit(&self, skill: Skill) -> Put {
+        lock_instance(self.instance).head.admit(skill)
     }
 
     /// Whether a slot is there.
     pub fn has(&self, key: &str) -> bool {
-        self.instance.head.objective().find(key).is_some()
+        lock_instance(self.instance).head.objective().find(key).is_some()
     }
 }
 

@@ -45,8 +45,8 @@ pub(crate) struct Instance {
     pub(crate) prior_model: Option<String>,
     /// The head as the store has it.
     pub(crate) stored: Option<StoredHead>,
-    /// Artifacts with summaries that the store does not have; they go with the next question.
-    summarized: Vec<ArtifactRef>,
+    /// Artifacts that the store does not have as they are; they go with the next commit that can.
+    unsaved: Vec<ArtifactRef>,
 }
 
 impl Instance {
@@ -145,38 +145,45 @@ impl Instance {
         !self.tools.is_empty()
     }
 
-    /// Registers what is marked in `value` and gives what is new, and what the model reads of it.
+    /// Registers what is marked in `value` and gives what the model reads of it. What is new stays
+    /// unsaved until a commit has taken it: one that fails loses no artifact.
     pub(crate) fn take_in(
         &mut self,
         value: &mut Value,
         descriptor: Option<&Descriptor>,
         ids: &dyn IdSource,
-    ) -> (Vec<StoredArtifact>, String) {
-        let fresh = self.registry.register(value, &mut Draw(ids));
-        let shown = self.registry.shown(value, descriptor);
-        (fresh, shown)
+    ) -> String {
+        for fresh in self.registry.register(value, &mut Draw(ids)) {
+            self.note_unsaved(&fresh.reference);
+        }
+        self.registry.shown(value, descriptor)
     }
 
     /// Notes a summary that was made, once for good.
     pub(crate) fn note_summary(&mut self, reference: &ArtifactRef, pointer: &str, summary: String) {
         self.registry.note_summary(reference, pointer, summary);
-        if !self.summarized.contains(reference) {
-            self.summarized.push(reference.clone());
-        }
+        self.note_unsaved(reference);
     }
 
-    /// The artifacts whose summaries the store does not have.
-    pub(crate) fn summarized(&self) -> Vec<StoredArtifact> {
-        self.summarized
-            .iter()
-            .filter_map(|reference| self.registry.find(reference.as_str()))
-            .cloned()
-            .collect()
+    /// The artifacts that the store does not have as they are.
+    pub(crate) fn unsaved(&self) -> Vec<StoredArtifact> {
+        self.unsaved.iter().filter_map(|reference| self.registry.find(reference.as_str())).cloned().collect()
+    }
+
+    /// The store has what [`Self::unsaved`] gave.
+    pub(crate) fn saved(&mut self, artifacts: &[StoredArtifact]) {
+        self.unsaved.retain(|reference| artifacts.iter().all(|artifact| artifact.reference != *reference));
+    }
+
+    fn note_unsaved(&mut self, reference: &ArtifactRef) {
+        if !self.unsaved.contains(reference) {
+            self.unsaved.push(reference.clone());
+        }
     }
 
     /// What a question took with it is stored.
     pub(crate) fn asked(&mut self, head: Option<StoredHead>) {
-        self.summarized.clear();
+        self.unsaved.clear();
         self.stored = head.or_else(|| self.stored.take());
     }
 
@@ -248,3 +255,6 @@ fn log_refused(what: &str, caller: &Location<'_>) {
          say it in a message instead"
     );
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use colloquy_core::{
-    artifact::Artifact,
     block::{ToolCall, ToolResult},
     turn::TurnEvent,
 };
@@ -52,9 +51,9 @@ impl Work {
                 }
             };
             let call = &calls[ended.at];
-            let (artifacts, output) = self.take_in(ended.output);
+            let output = self.take_in(ended.output);
             self.returned(ended.at, call, output);
-            if let Err(event) = self.finish_run(ended.at, call, artifacts).await {
+            if let Err(event) = self.finish_run(ended.at, call).await {
                 return event;
             }
         }
@@ -77,16 +76,14 @@ impl Work {
         }
     }
 
-    /// What the model reads of an output, with the artifacts that are new in it.
-    fn take_in(&self, output: Result<ToolOutput, ToolError>) -> (Vec<Artifact>, Result<String, String>) {
+    /// What the model reads of an output, its artifacts registered.
+    fn take_in(&self, output: Result<ToolOutput, ToolError>) -> Result<String, String> {
         match output {
             Ok(ToolOutput { mut value, descriptor }) => {
                 let mut instance = lock_instance(&self.instance);
-                let (artifacts, shown) =
-                    instance.take_in(&mut value, Some(&descriptor), self.shared.ids.as_ref());
-                (artifacts, Ok(shown))
+                Ok(instance.take_in(&mut value, Some(&descriptor), self.shared.ids.as_ref()))
             }
-            Err(error) => (Vec::new(), Err(error.to_string())),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -105,12 +102,9 @@ impl Work {
         self.results[at] = Some(ToolResult { call_id: call.id.clone(), text, is_error });
     }
 
-    async fn finish_run(
-        &self,
-        at: usize,
-        call: &ToolCall,
-        artifacts: Vec<Artifact>,
-    ) -> Result<(), TurnEvent> {
+    /// Makes a result durable, with the artifacts that it may name.
+    async fn finish_run(&self, at: usize, call: &ToolCall) -> Result<(), TurnEvent> {
+        let artifacts = lock_instance(&self.instance).unsaved();
         let (lease, turn_id) = self.running.owned();
         let result = self.results[at].as_ref();
         let run = ToolRun {
@@ -120,7 +114,11 @@ impl Work {
             finished_at: Some(self.shared.clock.now()),
             ..self.run_of(turn_id, call)
         };
-        self.shared.store.finish_tool_run(&self.principal, &lease, run, artifacts).await.map_err(store_failed)
+        let finished =
+            self.shared.store.finish_tool_run(&self.principal, &lease, run, artifacts.clone()).await;
+        finished.map_err(store_failed)?;
+        lock_instance(&self.instance).saved(&artifacts);
+        Ok(())
     }
 }
 
