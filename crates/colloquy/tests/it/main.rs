@@ -7,5 +7,6 @@ mod crash;
 mod harness;
 mod memory;
 mod program;
+mod programs;
 mod tool_crash;
 mod turns;
