@@ -6,6 +6,7 @@ mod artifacts;
 mod crash;
 mod harness;
 mod memory;
+mod odd;
 mod program;
 mod programs;
 mod tool_crash;
