@@ -10,7 +10,7 @@ mod names;
 
 use serde_json::{Map, Value};
 
-use super::{Descriptor, Field, NODES_MAX, Node, Object, SchemaError, Shape};
+use super::{Descriptor, Field, KEYWORD_PREFIX, NODES_MAX, Node, Object, SchemaError, Shape};
 use names::Names;
 
 /// The reference of the root to itself.
@@ -177,6 +177,13 @@ impl<'a> Reader<'a> {
         let required: Vec<&str> = texts(schema.get("required")).collect();
         let mut fields = Vec::new();
         for (key, schema) in in_order(properties, &required) {
+            if key.starts_with(KEYWORD_PREFIX) {
+                // What is stripped of a schema by that name would take the field with it.
+                return Err(unsupported(
+                    place,
+                    format!("has a field named {key}; names that begin so are keywords"),
+                ));
+            }
             let node = self.node(schema, "", &format!("{place}.{key}"))?;
             fields.push(Field { name: key.to_owned(), required: required.contains(&key), node });
         }

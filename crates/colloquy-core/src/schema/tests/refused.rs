@@ -134,3 +134,10 @@ fn a_type_that_grows_without_bound_is_refused_at_the_limit() {
     assert!(Descriptor::from_schema(&wide(NODES_MAX - 1)).is_ok());
     assert!(Descriptor::from_schema(&wide(NODES_MAX)).is_err());
 }
+
+#[test]
+fn a_field_that_is_named_like_a_keyword_of_ours_is_refused() {
+    let schema = json!({ "type": "object", "properties": { "x-colloquy-artifact": { "type": "string" } } });
+    let error = Descriptor::from_schema(&schema).unwrap_err().to_string();
+    assert!(error.contains("x-colloquy-artifact") && error.contains("keywords"), "{error}");
+}
