@@ -3,8 +3,6 @@
 //! Rows are never rewritten: what is repaired is the view of them. Total and idempotent: any list
 //! of messages comes out paired and alternating, and what comes out goes through unchanged.
 
-use std::collections::HashSet;
-
 use crate::{
     block::{Block, ToolResult},
     curated::{INTERRUPTED_ANSWER, INTERRUPTED_TOOL},
@@ -69,15 +67,16 @@ fn pair_results(messages: Vec<Message>, repairs: &mut Vec<Repair>) -> Vec<Messag
 
 fn complete(calls: &Message, results: Option<Message>, repairs: &mut Vec<Repair>) -> Message {
     let wanted: Vec<&str> = calls.calls().map(|call| call.id.as_str()).collect();
-    let found: Vec<ToolResult> = results.iter().flat_map(Message::results).cloned().collect();
+    let mut left: Vec<ToolResult> = results.iter().flat_map(Message::results).cloned().collect();
     let extra = results
         .iter()
         .flat_map(|message| &message.blocks)
         .filter(|block| !matches!(block, Block::ToolResult(_)));
     let mut blocks: Vec<Block> = Vec::with_capacity(wanted.len());
     for id in &wanted {
-        match found.iter().find(|result| result.call_id == *id) {
-            Some(result) => blocks.push(Block::ToolResult(result.clone())),
+        // Taken one by one: two calls that share an id have a result each.
+        match left.iter().position(|result| result.call_id == *id) {
+            Some(at) => blocks.push(Block::ToolResult(left.remove(at))),
             None => {
                 repairs.push(Repair::MissingResult(calls.id));
                 blocks.push(Block::ToolResult(ToolResult {
@@ -88,11 +87,9 @@ fn complete(calls: &Message, results: Option<Message>, repairs: &mut Vec<Repair>
             }
         }
     }
-    let mut seen = HashSet::new();
-    let orphaned = found
-        .iter()
-        .any(|result| !wanted.contains(&result.call_id.as_str()) || !seen.insert(result.call_id.as_str()));
-    if orphaned && let Some(message) = &results {
+    if !left.is_empty()
+        && let Some(message) = &results
+    {
         repairs.push(Repair::OrphanResult(message.id));
     }
     blocks.extend(extra.cloned());

@@ -185,16 +185,6 @@ pub enum ToolError {
     Failed(String),
 }
 
-impl ToolError {
-    /// Whether other input may help.
-    pub fn is_correctable(&self) -> bool {
-        match self {
-            Self::InvalidInput(_) | Self::NotFound(_) => true,
-            Self::NotPermitted(_) | Self::Failed(_) => false,
-        }
-    }
-}
-
 /// The suffix of a description: what a call costs.
 fn suffix(kind: ToolKind, weight: Weight, is_read_only: bool) -> String {
     let kind = match kind {

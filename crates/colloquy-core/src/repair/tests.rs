@@ -115,6 +115,18 @@ fn each_call_gets_exactly_one_result_in_call_order() {
 }
 
 #[test]
+fn i4_calls_that_share_an_id_keep_a_result_each() {
+    let branch = vec![
+        text(1, Kind::Question, "q"),
+        calls(2, &["c1", "c1"]),
+        results(3, &["c1", "c1"]),
+        text(4, Kind::Answer, "a"),
+    ];
+    let (mended, repairs) = repair(branch.clone());
+    assert_eq!((mended, repairs), (branch, vec![]));
+}
+
+#[test]
 fn leading_double_and_empty_assistant_messages_are_mended() {
     let (mended, repairs) = repair(vec![
         text(1, Kind::Answer, "nobody asked"),

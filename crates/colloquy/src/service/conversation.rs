@@ -277,7 +277,10 @@ impl Conversation {
             return Ok(String::new());
         };
         let view = self.colloquy.store().load_view(&self.principal, id).await?;
-        let (messages, _) = repair(view.ok_or(ServiceError::NoSuchConversation)?.messages);
+        let (messages, repairs) = repair(view.ok_or(ServiceError::NoSuchConversation)?.messages);
+        for repair in &repairs {
+            tracing::warn!(conversation = id.0, ?repair, "repaired the view of a stored conversation");
+        }
         Ok(transcript::render(&messages))
     }
 

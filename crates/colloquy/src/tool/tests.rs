@@ -7,6 +7,17 @@ fn the_suffix_of_a_description_says_what_a_call_costs() {
     assert_eq!(suffix(ToolKind::Thinker { level: 2 }, Weight::of(200), false), " [thinker L2, weight: 100]");
 }
 
+#[test]
+fn what_a_decoder_refuses_is_never_quoted() {
+    #[derive(Debug, serde::Deserialize)]
+    enum Mood {
+        Good,
+    }
+    let refused = serde_json::from_str::<Mood>("\"SECRET\"").unwrap_err();
+    assert!(refused.to_string().contains("SECRET"));
+    assert!(!kind_of(&refused).contains("SECRET"));
+}
+
 struct Named(&'static str);
 
 #[async_trait]

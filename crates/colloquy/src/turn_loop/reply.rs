@@ -63,10 +63,14 @@ impl Reply {
         self.blocks.push(Block::RedactedReasoning(data));
     }
 
-    /// Takes a whole call. One without an identifier gets one from its name and its place.
+    /// Takes a whole call. One without an identifier, or with that of another call of the reply,
+    /// gets one from its name and its place: each call must have a result of its own (I4).
     pub(super) fn call(&mut self, mut call: ToolCall) {
-        if call.id.is_empty() {
-            call.id = format!("{}#{}", call.name, self.calls.len() + 1);
+        let is_taken = |calls: &[ToolCall], id: &str| calls.iter().any(|other| other.id == id);
+        let mut place = self.calls.len() + 1;
+        while call.id.is_empty() || is_taken(&self.calls, &call.id) {
+            call.id = format!("{}#{place}", call.name);
+            place += 1;
         }
         self.calls.push(call);
     }

@@ -231,6 +231,9 @@ impl Work {
         let opened = self.opened.as_ref()?;
         let mut instance = lock_instance(&self.instance);
         let signals = self.request.signals(&opened.spec, instance.has_tools());
+        // What is asked of the thinking decides what the contract leaves out.
+        let thinking_active = signals.thinking_active && !plan.thinking_off;
+        let signals = Signals { thinking_active, ..signals };
         let contract = &self.request.expected.contract;
         let audience = Audience {
             control_tokens: Arc::clone(&opened.control_tokens),

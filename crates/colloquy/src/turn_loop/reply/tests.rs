@@ -46,13 +46,15 @@ fn a_signature_ends_its_reasoning_and_may_come_without_any() {
 }
 
 #[test]
-fn a_call_without_an_identifier_gets_one_from_its_name_and_place() {
+fn i4_a_call_without_an_identifier_of_its_own_gets_one_from_its_name_and_place() {
     let mut reply = Reply::new(Telling::Live);
     reply.call(call("c1", "search"));
     reply.call(call("", "search"));
+    reply.call(call("c1", "search"));
+    reply.call(call("search#3", "search"));
     let ids: Vec<String> =
         reply.blocks().iter().filter_map(Block::as_call).map(|call| call.id.clone()).collect();
-    assert_eq!(ids, ["c1", "search#2"]);
+    assert_eq!(ids, ["c1", "search#2", "search#3", "search#4"]);
 }
 
 #[test]
