@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::tool::ToolDefinition;
+use crate::{curated::INTERRUPTED_TOOL, tool::ToolDefinition};
 
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,12 +111,35 @@ pub struct Skill {
     pub body: String,
 }
 
+impl Image {
+    /// What stands for a picture where none can be sent.
+    pub fn placeholder(&self) -> String {
+        let Self { media_type, description, bytes: _ } = self;
+        match description {
+            Some(description) => format!("[image {media_type}: {description}]"),
+            None => format!("[image {media_type}]"),
+        }
+    }
+}
+
+impl ToolResult {
+    /// The result of a call whose tool did not come to its end.
+    pub fn interrupted(call_id: &str) -> Self {
+        Self { call_id: call_id.to_owned(), text: INTERRUPTED_TOOL.to_owned(), is_error: true }
+    }
+}
+
 impl Skill {
+    /// The text that stands for a skill inside a message, on every wire.
+    pub fn mention(&self) -> String {
+        format!("[Skill: {}]\n{}", self.name, self.body)
+    }
+
     /// The text that stands for an admitted skill in front of a system text, on every wire.
     pub fn text(&self) -> String {
         let Self { name, description, body } = self;
         if description.is_empty() {
-            format!("[Skill: {name}]\n{body}")
+            self.mention()
         } else {
             format!("[Skill: {name}]\n{description}\n\n{body}")
         }

@@ -6,7 +6,7 @@
 
 use crate::{
     block::ToolResult,
-    curated::{INTERRUPTED_ANSWER, INTERRUPTED_TOOL},
+    curated::INTERRUPTED_ANSWER,
     message::{Kind, Message, Role},
 };
 
@@ -53,13 +53,9 @@ fn open_call_results(committed: &[Message], finished: &[ToolResult]) -> Vec<Tool
                 .iter()
                 .find(|result| result.call_id == call.id)
                 .cloned()
-                .unwrap_or_else(|| interrupted(&call.id))
+                .unwrap_or_else(|| ToolResult::interrupted(&call.id))
         })
         .collect()
-}
-
-fn interrupted(call_id: &str) -> ToolResult {
-    ToolResult { call_id: call_id.to_owned(), text: INTERRUPTED_TOOL.to_owned(), is_error: true }
 }
 
 #[cfg(test)]

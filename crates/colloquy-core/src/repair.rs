@@ -5,7 +5,7 @@
 
 use crate::{
     block::{Block, ToolResult},
-    curated::{INTERRUPTED_ANSWER, INTERRUPTED_TOOL},
+    curated::INTERRUPTED_ANSWER,
     message::{Kind, Message, MessageId, Role},
 };
 
@@ -79,11 +79,7 @@ fn complete(calls: &Message, results: Option<Message>, repairs: &mut Vec<Repair>
             Some(at) => blocks.push(Block::ToolResult(left.remove(at))),
             None => {
                 repairs.push(Repair::MissingResult(calls.id));
-                blocks.push(Block::ToolResult(ToolResult {
-                    call_id: (*id).into(),
-                    text: INTERRUPTED_TOOL.into(),
-                    is_error: true,
-                }));
+                blocks.push(Block::ToolResult(ToolResult::interrupted(id)));
             }
         }
     }

@@ -53,7 +53,7 @@ fn text_form(block: &Block) -> Option<String> {
         Block::ToolDefinition(tool) => Some(tool.text()),
         Block::ToolCall(call) => Some(format!("[Tool Use {}] {}", call.name, call.input)),
         Block::ToolResult(result) => Some(format!("[Tool Result {}] {}", result.call_id, result.text)),
-        Block::Skill(skill) => Some(format!("[Skill: {}]\n{}", skill.name, skill.body)),
+        Block::Skill(skill) => Some(skill.mention()),
         Block::Text(_)
         | Block::Image(_)
         | Block::File(_)

@@ -43,16 +43,8 @@ pub(crate) async fn append_question(
     }
     let place = Place { conversation_id: id, turn_id, below, at: question.at };
     let asked = NewMessage {
-        uid: question.message_uid,
-        step: 0,
-        kind: Kind::Question,
         app_authored: question.app_authored,
-        blocks: question.blocks,
-        origin: None,
-        usage: None,
-        finish_reason: None,
-        compactable: true,
-        inbox_ordinal: None,
+        ..NewMessage::new(question.message_uid, 0, Kind::Question, question.blocks)
     };
     let mut before = append(&mut tx, place, question.before.into_iter().chain([asked])).await?;
     let message = before.pop().expect("BUG: the question itself was appended");

@@ -197,16 +197,10 @@ fn text(text: &str) -> Vec<Block> {
 fn message(kind: Kind, blocks: Vec<Block>) -> NewMessage {
     let by_model = matches!(kind, Kind::Call | Kind::Answer);
     NewMessage {
-        uid: fresh_uid(),
-        step: 0,
-        kind,
         app_authored: matches!(kind, Kind::Closing | Kind::Announcement),
-        blocks,
-        origin: None,
         usage: by_model.then(|| Usage { output_tokens: Some(3), ..Usage::default() }),
         finish_reason: by_model.then_some(FinishReason::Stop),
-        compactable: true,
-        inbox_ordinal: None,
+        ..NewMessage::new(fresh_uid(), 0, kind, blocks)
     }
 }
 

@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use colloquy_core::{
     conversation::{DEFAULT_NAME, Effort, Settings, SettingsChange},
-    message::{ConversationId, LlmId, MessageId, Uid},
+    message::{ConversationId, LlmId, Message, MessageId, Uid},
+    repair::repair,
     sampling::SamplingDefaults,
     seat::Seat,
 };
@@ -334,6 +335,15 @@ impl Shared {
             at: self.clock.now(),
         }
     }
+}
+
+/// The view of a stored conversation, in repair; what was damaged is logged.
+fn mended(id: ConversationId, messages: Vec<Message>) -> Vec<Message> {
+    let (messages, repairs) = repair(messages);
+    for repair in &repairs {
+        tracing::warn!(conversation = id.0, ?repair, "repaired the view of a stored conversation");
+    }
+    messages
 }
 
 /// What a conversation starts with on a model with these defaults.

@@ -9,7 +9,8 @@ use super::{ArtifactRef, MARK, Registry, is_a, scope::Scope};
 use crate::schema::{Descriptor, Shape};
 
 /// Why a reference was refused, by path and never by value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path} {why}")]
 pub struct Violation {
     /// Where, such as `cited[1]`; `answer` for the whole.
     pub path: String,

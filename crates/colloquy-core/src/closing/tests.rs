@@ -3,28 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     block::{Block, ToolCall},
-    message::{MessageId, TurnId, Uid},
+    fixtures::message,
 };
-
-fn message(kind: Kind, blocks: Vec<Block>) -> Message {
-    Message {
-        id: MessageId(1),
-        uid: Uid([0; 16]),
-        parent_id: None,
-        depth: 0,
-        turn_id: TurnId(1),
-        step: 0,
-        kind,
-        app_authored: false,
-        compactable: true,
-        blocks,
-        origin: None,
-        usage: None,
-        finish_reason: None,
-        created_at: 0,
-        redacted_at: None,
-    }
-}
 
 fn question() -> Message {
     message(Kind::Question, vec![Block::Text("q".into())])
@@ -75,14 +55,14 @@ fn a_blank_stream_becomes_the_interrupted_line() {
 fn each_open_call_gets_one_result_in_the_order_of_the_calls() {
     let committed = [question(), calls(&["c1", "c2", "c3"]), results(&["c3"])];
     let closed = closing(&committed, &[], "").unwrap();
-    assert_eq!(closed.results, [interrupted("c1"), interrupted("c2")]);
+    assert_eq!(closed.results, [ToolResult::interrupted("c1"), ToolResult::interrupted("c2")]);
 }
 
 #[test]
 fn a_run_that_finished_gives_its_own_result() {
     let committed = [question(), calls(&["c1", "c2"])];
     let closed = closing(&committed, &[result("c2"), result("other")], "").unwrap();
-    assert_eq!(closed.results, [interrupted("c1"), result("c2")]);
+    assert_eq!(closed.results, [ToolResult::interrupted("c1"), result("c2")]);
 }
 
 #[test]

@@ -1,29 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    block::ToolCall,
-    message::{TurnId, Uid},
-};
+use crate::{block::ToolCall, fixtures};
 
 fn message(id: i64, kind: Kind, blocks: Vec<Block>) -> Message {
-    Message {
-        id: MessageId(id),
-        uid: Uid([0; 16]),
-        parent_id: None,
-        depth: 0,
-        turn_id: TurnId(1),
-        step: 0,
-        kind,
-        app_authored: false,
-        compactable: true,
-        blocks,
-        origin: None,
-        usage: None,
-        finish_reason: None,
-        created_at: 0,
-        redacted_at: None,
-    }
+    Message { id: MessageId(id), ..fixtures::message(kind, blocks) }
 }
 
 fn text(id: i64, kind: Kind, text: &str) -> Message {

@@ -161,7 +161,7 @@ impl<'a> Contents<'a> {
         match block {
             Block::Text(text) | Block::Json(text) => shown(text.as_str()),
             Block::Value(value) => shown(value.shown.as_str()),
-            Block::Skill(skill) => shown(format!("[Skill: {}]\n{}", skill.name, skill.body)),
+            Block::Skill(skill) => shown(skill.mention()),
             Block::Image(image) => of_image(role, image),
             Block::File(file) => self.of_file(role, file),
             Block::ToolCall(call) => Some(self.of_call(call)),
@@ -223,7 +223,7 @@ fn input(text: &str) -> Input<'_> {
 /// A picture in a format that the API knows; one whose type says nothing of a picture is taken for a
 /// PNG. Under another type the API would refuse this request and every later one.
 fn of_image(role: Role, image: &Image) -> Option<Content<'_>> {
-    let Image { media_type, bytes, description } = image;
+    let Image { media_type, bytes, description: _ } = image;
     let sent_as = if is_picture(media_type) {
         Some(media_type.as_str())
     } else {
@@ -235,10 +235,7 @@ fn of_image(role: Role, image: &Image) -> Option<Content<'_>> {
             Some(Content::Image { source: Source { r#type: "base64", media_type, data } })
         }
         // A model cannot have sent a picture.
-        (Role::User | Role::Assistant, _) => shown(match description {
-            Some(description) => format!("[image {media_type}: {description}]"),
-            None => format!("[image {media_type}]"),
-        }),
+        (Role::User | Role::Assistant, _) => shown(image.placeholder()),
     }
 }
 

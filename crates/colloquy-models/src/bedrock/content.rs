@@ -127,13 +127,10 @@ fn shown<'a>(text: impl Into<Cow<'a, str>>) -> Option<Content<'a>> {
 }
 
 fn of_image<'a>(role: Role, image: &Image) -> Option<Content<'a>> {
-    let Image { media_type, bytes, description } = image;
+    let Image { media_type, bytes, description: _ } = image;
     match (role, picture_format(media_type)) {
         (Role::User, Some(format)) => Some(Content::Image { format, source: source(bytes) }),
-        (Role::User | Role::Assistant, _) => shown(match description {
-            Some(description) => format!("[image {media_type}: {description}]"),
-            None => format!("[image {media_type}]"),
-        }),
+        (Role::User | Role::Assistant, _) => shown(image.placeholder()),
     }
 }
 

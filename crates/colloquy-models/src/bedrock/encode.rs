@@ -98,7 +98,7 @@ pub(super) fn body(call: &ModelCall, takes: Takes) -> Encoded {
         palette: prepared.palette.clone(),
         turns: prepared.turns.clone(),
     });
-    let texts = prepared.skills.iter().map(skill).chain([prepared.system.clone(), flat.system.clone()]);
+    let texts = prepared.skills.iter().map(Skill::text).chain([prepared.system.clone(), flat.system.clone()]);
     let mut contents = Contents::default();
     let body = Body {
         system: texts.filter(|text| !text.is_empty()).map(|text| System { text }).collect(),
@@ -125,15 +125,6 @@ fn messages<'a>(turns: impl Iterator<Item = &'a PreparedTurn>, contents: &mut Co
         }
     }
     messages
-}
-
-fn skill(skill: &Skill) -> String {
-    let Skill { name, description, body } = skill;
-    if description.is_empty() {
-        format!("[Skill: {name}]\n{body}")
-    } else {
-        format!("[Skill: {name}]\n{description}\n\n{body}")
-    }
 }
 
 fn inference_config(call: &ModelCall, takes: Takes) -> InferenceConfig {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use colloquy_core::{
-    block::{Block, File, Image, Skill, ToolCall, ToolResult},
+    block::{Block, File, ToolCall, ToolResult},
     message::Role,
     prepare::{PreparedConversation, PreparedTurn},
 };
@@ -95,7 +95,7 @@ pub(super) fn of(prepared: &PreparedConversation, flavor: Flavor) -> Vec<Message
 /// put a default in its place.
 fn system(prepared: &PreparedConversation, flavor: Flavor) -> Vec<Message<'_>> {
     let system = Some(Cow::Borrowed(prepared.system.as_str())).filter(|system| !system.is_empty());
-    let texts = prepared.skills.iter().map(|skill| Cow::Owned(admitted(skill))).chain(system);
+    let texts = prepared.skills.iter().map(|skill| Cow::Owned(skill.text())).chain(system);
     if !flavor.renders_template() {
         return texts.map(|content| Message::System { content }).collect();
     }
@@ -200,11 +200,8 @@ fn text(block: &Block) -> Option<Cow<'_, str>> {
     match block {
         Block::Text(text) | Block::Json(text) => Some(Cow::Borrowed(text)),
         Block::Value(value) => Some(Cow::Borrowed(&value.shown)),
-        Block::Skill(Skill { name, body, .. }) => Some(Cow::Owned(format!("[Skill: {name}]\n{body}"))),
-        Block::Image(Image { media_type, description, .. }) => Some(Cow::Owned(match description {
-            Some(description) => format!("[image {media_type}: {description}]"),
-            None => format!("[image {media_type}]"),
-        })),
+        Block::Skill(skill) => Some(Cow::Owned(skill.mention())),
+        Block::Image(image) => Some(Cow::Owned(image.placeholder())),
         Block::File(File { media_type, name, .. }) => {
             Some(Cow::Owned(format!("[file {name} ({media_type})]")))
         }
@@ -224,16 +221,6 @@ fn is_picture(media_type: &str) -> bool {
 fn picture(media_type: &str, bytes: &[u8]) -> Content<'static> {
     let url = format!("data:{media_type};base64,{}", BASE64_STANDARD.encode(bytes));
     Content::Parts(vec![Part::ImageUrl { image_url: ImageUrl { url, detail: "auto" } }])
-}
-
-/// A skill of the head.
-fn admitted(skill: &Skill) -> String {
-    let Skill { name, description, body } = skill;
-    if description.is_empty() {
-        format!("[Skill: {name}]\n{body}")
-    } else {
-        format!("[Skill: {name}]\n{description}\n\n{body}")
-    }
 }
 
 impl<'a> Message<'a> {

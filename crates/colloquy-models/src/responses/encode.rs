@@ -127,16 +127,7 @@ pub(super) fn body(
 /// Skills and the system text, a blank line between them.
 fn instructions(prepared: &PreparedConversation) -> String {
     let system = Some(prepared.system.clone()).filter(|system| !system.is_empty());
-    prepared.skills.iter().map(skill).chain(system).collect::<Vec<_>>().join("\n\n")
-}
-
-fn skill(skill: &Skill) -> String {
-    let Skill { name, description, body } = skill;
-    if description.is_empty() {
-        format!("[Skill: {name}]\n{body}")
-    } else {
-        format!("[Skill: {name}]\n{description}\n\n{body}")
-    }
+    prepared.skills.iter().map(Skill::text).chain(system).collect::<Vec<_>>().join("\n\n")
 }
 
 fn tool(tool: &ToolDefinition) -> Result<Tool<'_>, Failure> {

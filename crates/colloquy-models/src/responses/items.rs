@@ -104,7 +104,7 @@ fn part(role: Role, block: &Block) -> Option<Part<'_>> {
     match block {
         Block::Text(text) | Block::Json(text) => text_part(role, text.as_str()),
         Block::Value(value) => text_part(role, value.shown.as_str()),
-        Block::Skill(skill) => text_part(role, format!("[Skill: {}]\n{}", skill.name, skill.body)),
+        Block::Skill(skill) => text_part(role, skill.mention()),
         Block::Image(image) => image_part(role, image),
         Block::File(file) => file_part(role, file),
         Block::ToolDefinition(_)
@@ -127,14 +127,11 @@ fn text_part<'a>(role: Role, text: impl Into<Cow<'a, str>>) -> Option<Part<'a>> 
 }
 
 fn image_part(role: Role, image: &Image) -> Option<Part<'_>> {
-    let Image { media_type, bytes, description } = image;
+    let Image { media_type, bytes, description: _ } = image;
     if role == Role::User && is_picture(media_type) {
         return Some(Part::InputImage { image_url: data_url(media_type, bytes), detail: "auto" });
     }
-    match description {
-        Some(description) => text_part(role, format!("[image {media_type}: {description}]")),
-        None => text_part(role, format!("[image {media_type}]")),
-    }
+    text_part(role, image.placeholder())
 }
 
 fn file_part(role: Role, file: &File) -> Option<Part<'_>> {

@@ -161,18 +161,7 @@ impl<'a> Writer<'a> {
         let last_seq = events.len() as u64 + 1;
         let chunk = EventChunk { lease: asked.lease, turn_id: asked.turn_id, first_seq: 1, events };
         self.store.append_events(vec![chunk]).await.unwrap();
-        let message = NewMessage {
-            uid: OsIds.uid(),
-            step: 0,
-            kind: Kind::Answer,
-            app_authored: false,
-            blocks: vec![Block::Text(answer.clone())],
-            origin: None,
-            usage: None,
-            finish_reason: None,
-            compactable: true,
-            inbox_ordinal: None,
-        };
+        let message = NewMessage::new(OsIds.uid(), 0, Kind::Answer, vec![Block::Text(answer.clone())]);
         let commit = Commit {
             turn_id: asked.turn_id,
             parent_id: asked.message.id,

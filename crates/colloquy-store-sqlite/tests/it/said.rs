@@ -77,18 +77,7 @@ pub(crate) async fn question(store: &SqliteStore, id: ConversationId, number: u6
 
 /// A message of the first step of a turn.
 pub(crate) fn message(uid: Uid, kind: Kind, block: Block) -> NewMessage {
-    NewMessage {
-        uid,
-        step: 0,
-        kind,
-        app_authored: false,
-        blocks: vec![block],
-        origin: None,
-        usage: None,
-        finish_reason: None,
-        compactable: true,
-        inbox_ordinal: None,
-    }
+    NewMessage::new(uid, 0, kind, vec![block])
 }
 
 /// A listed artifact of that content.

@@ -42,16 +42,8 @@ impl Tables {
         }
         kept.turns.insert(turn_id, Turn::begun(turn_id, id, &question));
         let asked = NewMessage {
-            uid: question.message_uid,
-            step: 0,
-            kind: Kind::Question,
             app_authored: question.app_authored,
-            blocks: question.blocks,
-            origin: None,
-            usage: None,
-            finish_reason: None,
-            compactable: true,
-            inbox_ordinal: None,
+            ..NewMessage::new(question.message_uid, 0, Kind::Question, question.blocks)
         };
         let new = question.before.into_iter().chain([asked]).collect();
         let mut before = kept.append(turn_id, ids, new, question.at);

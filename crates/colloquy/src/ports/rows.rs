@@ -271,6 +271,24 @@ pub struct NewMessage {
     pub inbox_ordinal: Option<u32>,
 }
 
+impl NewMessage {
+    /// A person's or a tool's message, or one that says nothing of the model that wrote it.
+    pub fn new(uid: Uid, step: u32, kind: Kind, blocks: Vec<Block>) -> Self {
+        Self {
+            uid,
+            step,
+            kind,
+            app_authored: false,
+            blocks,
+            origin: None,
+            usage: None,
+            finish_reason: None,
+            compactable: true,
+            inbox_ordinal: None,
+        }
+    }
+}
+
 /// Messages of a running turn to append: commits (b) and (c). One transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepCommit {

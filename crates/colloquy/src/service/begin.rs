@@ -8,7 +8,6 @@ use colloquy_core::{
     conversation::Settings,
     message::{ConversationId, Kind},
     persona::{INSTRUCTIONS_SLOT, ObjectiveParts, Tier, render_objective},
-    repair::repair,
     sampling::SamplingDefaults,
     seat::{self, Layers, ModelSpec},
     turn::Rules,
@@ -16,7 +15,7 @@ use colloquy_core::{
 
 use super::{
     Ask, AskError, AskPart, Instance, Kept, Place, Running, Shared, SharedInstance, TurnHandle,
-    lock_instance, running::StopOnDrop,
+    lock_instance, mended, running::StopOnDrop,
 };
 use crate::{
     ports::{
@@ -165,10 +164,7 @@ async fn view_of(shared: &Shared, principal: &Principal, row: &ConversationRow) 
     }
     let view = shared.store.load_view(principal, row.id).await.map_err(AskError::Store)?;
     let view = view.ok_or(AskError::NoSuchConversation)?;
-    let (messages, repairs) = repair(view.messages);
-    for repair in &repairs {
-        tracing::warn!(conversation = row.id.0, ?repair, "repaired the view of a stored conversation");
-    }
+    let messages = mended(row.id, view.messages);
     Ok(Kept { messages, starred: view.starred, version: row.version, ..Kept::default() })
 }
 
@@ -245,7 +241,6 @@ fn question(turn: &Setup<'_>, running: &Running, instance: &SharedInstance, requ
     let Setup { shared, row, llm: _, ticket, kept, ask, asker } = turn;
     let spec = ticket.spec();
     let mut held = lock_instance(instance);
-    held.preparer = kept.preparer.clone();
     let (blocks, artifacts) = blocks_of(&mut held, ask, shared);
     let notation = request.notation(&spec, held.has_tools());
     let announced = held.head.reconcile(&kept.messages, notation);
@@ -291,18 +286,7 @@ fn blocks_of(
 
 impl Shared {
     fn announcement(&self, blocks: Vec<Block>) -> NewMessage {
-        NewMessage {
-            uid: self.ids.uid(),
-            step: 0,
-            kind: Kind::Announcement,
-            app_authored: true,
-            blocks,
-            origin: None,
-            usage: None,
-            finish_reason: None,
-            compactable: true,
-            inbox_ordinal: None,
-        }
+        NewMessage { app_authored: true, ..NewMessage::new(self.ids.uid(), 0, Kind::Announcement, blocks) }
     }
 }
 
@@ -351,6 +335,7 @@ struct Parts {
 
 fn turn_run(shared: &Arc<Shared>, principal: &Principal, running: Arc<Running>, parts: Parts) -> TurnRun {
     let Parts { llm, ticket, kept, asked, instance, request, rules } = parts;
+    lock_instance(&instance).preparer = kept.preparer;
     let mut branch = kept.messages;
     branch.extend(asked.before);
     branch.push(asked.message);

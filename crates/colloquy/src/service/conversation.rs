@@ -15,7 +15,6 @@ use colloquy_core::{
     contract::Contract,
     head::Put,
     message::{ConversationId, MessageId, Uid, Usage},
-    repair::repair,
     seat::Seat,
     transcript,
     turn::Outcome,
@@ -27,7 +26,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     Accepted, Ask, AskError, Asker, Colloquy, Instance, Running, ServiceError, SharedInstance, SteerError,
-    TurnHandle, lock_instance, running::InboxPlace,
+    TurnHandle, lock_instance, mended, running::InboxPlace,
 };
 use crate::{
     artifact::{Artifact, ArtifactTypes, Held},
@@ -277,10 +276,7 @@ impl Conversation {
             return Ok(String::new());
         };
         let view = self.colloquy.store().load_view(&self.principal, id).await?;
-        let (messages, repairs) = repair(view.ok_or(ServiceError::NoSuchConversation)?.messages);
-        for repair in &repairs {
-            tracing::warn!(conversation = id.0, ?repair, "repaired the view of a stored conversation");
-        }
+        let messages = mended(id, view.ok_or(ServiceError::NoSuchConversation)?.messages);
         Ok(transcript::render(&messages))
     }
 

@@ -132,11 +132,7 @@ impl<T: Tool> ErasedTool for Erased<T> {
 }
 
 fn listed(violations: &[Violation]) -> String {
-    violations
-        .iter()
-        .map(|violation| format!("{} {}", violation.path, violation.why))
-        .collect::<Vec<_>>()
-        .join("; ")
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// What is wrong without the value, which serde quotes in every message but this one.

@@ -2,9 +2,9 @@
 //! between a question and its answer. Each is one bounded, fenced transaction.
 
 use colloquy_core::{
-    block::{Block, ToolCall},
+    block::{Block, ToolCall, ToolResult},
     contract::{Contract, Reading, Refused},
-    curated::{INTERRUPTED_TOOL, NUDGE},
+    curated::NUDGE,
     inbox::Polled,
     message::Kind,
     turn::{Sampled, TurnEvent},
@@ -121,10 +121,9 @@ impl Work {
     /// Commit (c): one result per call, in call order, then what the inbox holds.
     pub(super) async fn append_results(&mut self, deliver_inbox: bool) -> TurnEvent {
         let calls: Vec<ToolCall> = self.open_calls();
-        let results = calls
-            .iter()
-            .zip(&self.results)
-            .map(|(call, result)| Block::ToolResult(result.clone().unwrap_or_else(|| interrupted(&call.id))));
+        let results = calls.iter().zip(&self.results).map(|(call, result)| {
+            Block::ToolResult(result.clone().unwrap_or_else(|| ToolResult::interrupted(&call.id)))
+        });
         let results = results.collect();
         if deliver_inbox {
             let held = self.running.inbox().drain();
@@ -271,18 +270,7 @@ impl Work {
     }
 
     fn message(&self, kind: Kind, blocks: Vec<Block>) -> NewMessage {
-        NewMessage {
-            uid: self.shared.ids.uid(),
-            step: self.step,
-            kind,
-            app_authored: false,
-            blocks,
-            origin: None,
-            usage: None,
-            finish_reason: None,
-            compactable: true,
-            inbox_ordinal: None,
-        }
+        NewMessage::new(self.shared.ids.uid(), self.step, kind, blocks)
     }
 }
 
@@ -301,13 +289,5 @@ pub(super) fn store_failed(error: StoreError) -> TurnEvent {
             tracing::error!(error = &error as &dyn std::error::Error, "failed to commit a step of a turn");
             internal_failure()
         }
-    }
-}
-
-fn interrupted(call_id: &str) -> colloquy_core::block::ToolResult {
-    colloquy_core::block::ToolResult {
-        call_id: call_id.to_owned(),
-        text: INTERRUPTED_TOOL.to_owned(),
-        is_error: true,
     }
 }

@@ -197,16 +197,8 @@ pub(crate) fn closing_messages(ids: &dyn IdSource, to_close: ToClose<'_>) -> Vec
     }
     let step = committed.last().map_or(0, |message| message.step);
     let new = |kind, app_authored, blocks| NewMessage {
-        uid: ids.uid(),
-        step,
-        kind,
         app_authored,
-        blocks,
-        origin: None,
-        usage: None,
-        finish_reason: None,
-        compactable: true,
-        inbox_ordinal: None,
+        ..NewMessage::new(ids.uid(), step, kind, blocks)
     };
     let mut messages = Vec::new();
     if !results.is_empty() {

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use colloquy_core::{
+    artifact::Violation,
     contract::{Contract, Reading, Refused, Signals},
     head::Notation,
     message::{FinishReason, Message, Usage},
@@ -216,10 +217,7 @@ impl Work {
         }
         if let (Some(answer), Contract::Typed(descriptor)) = (&mut reading.answer, contract) {
             instance.registry.gate(answer, descriptor).map_err(|violations| Refused {
-                violations: violations
-                    .into_iter()
-                    .map(|found| format!("{} {}", found.path, found.why))
-                    .collect(),
+                violations: violations.iter().map(Violation::to_string).collect(),
             })?;
             check(answer).map_err(|why| Refused { violations: vec![why] })?;
         }
